@@ -1,1 +1,1 @@
-"""The library: what `import irdaemon` offers. Empty, so that the daemon takes the parts it uses."""
+"""The library: the API of `import irdaemon`. Empty, so that the daemon imports only its needs."""

@@ -1,6 +1,6 @@
-"""AgenticRetrieval: retrieve, select and evaluate in bounded rounds, with stages of your own.
+"""AgenticRetrieval: retrieve, select and evaluate in bounded rounds, with the caller's stages.
 
-The loop is that of `discover` with rounds (`irdaemon.discovery.rounds`).
+The loop is the same as for `discover` with rounds (`irdaemon.discovery.rounds`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from irdaemon.library.built import Built, open_corpus
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query, Selection, SelectSpec
 
-# The stages of a bounded retrieval as functions, from what a caller gives for each.
+# The stages of a bounded retrieval as functions, made from the caller's objects.
 #
-# A callable is called by the names of its arguments where it has those, else by position. A corpus
-# retrieves by its ranking, selects as `discover` does, and judges by its own evidence.
+# A callable gets its arguments by name if it has those names, else by position. A corpus retrieves
+# by its ranking, selects as `discover` does, and judges by its own evidence.
 
 Stage = Callable[..., object]
 
@@ -34,7 +34,7 @@ _EVALUATE = ("query", "chunks")
 
 
 def make_retriever(given: Any) -> Stage:
-    """Return (query, top_k) -> chunks of a corpus, a callable, or what has `search` or `retrieve`.
+    """Return (query, top_k) -> chunks for a corpus, a callable, or an object to search or retrieve.
 
     Raises TypeError for anything else, as the other functions here do.
     """
@@ -64,7 +64,7 @@ def make_evaluator(given: Any) -> Stage:
 
 
 def _find_corpus(given: Any) -> Built | None:
-    """Return the corpus that is given as a handle, or by the name it was built under here."""
+    """Return the corpus for a handle, or for the name of a corpus built by this process."""
     if isinstance(given, str):
         try:
             return open_corpus(given)
@@ -78,7 +78,7 @@ def _make_query(query: str, top_k: int) -> Query:
 
 
 def _adapt_search(search: Stage) -> Stage:
-    """Return a `search` as a retriever: one of a text and a number, or of a Query."""
+    """Return a `search` method as a retriever, whether it takes a text and a number or a Query."""
     signature = inspect.signature(search)
     if inspect.iscoroutinefunction(search):
         return _bind_arguments("retriever's search", search, ())
@@ -92,7 +92,7 @@ def _adapt_search(search: Stage) -> Stage:
 
 
 def _bind_arguments(part: str, given: Any, names: Sequence[str]) -> Stage:
-    """Return a callable as one that takes its arguments by position, in the order of `names`."""
+    """Return a callable with positional arguments, in the order of `names`."""
     if not callable(given) or isinstance(given, type):
         also = " or an object with `search` or `retrieve`" if part == "retriever" else ""
         raise TypeError(f"the {part} must be a callable, a corpus{also}, not {given!r:.80}")
@@ -103,7 +103,7 @@ def _bind_arguments(part: str, given: Any, names: Sequence[str]) -> Stage:
         )
     try:
         signature = inspect.signature(given)
-    except ValueError:  # a builtin tells nothing of its arguments
+    except ValueError:  # the signature of a builtin is unknown
         return given  # type: ignore[no-any-return]
     if _does_bind(signature, **dict.fromkeys(names)):
         return lambda *values: given(**dict(zip(names, values, strict=True)))
@@ -121,7 +121,7 @@ def _does_bind(signature: inspect.Signature, *values: object, **named: object) -
 
 
 def _unwrap_results(stage: Stage) -> Stage:
-    """Return a stage that gives the hits of a Selection or a Choice in its place."""
+    """Return a stage that replaces a Selection or a Choice by its hits."""
 
     def unwrapped(*values: object) -> object:
         given = stage(*values)
@@ -143,7 +143,7 @@ def _check_hits(chunks: Sequence[Any]) -> Sequence[Hit]:
 
 
 class OnInsufficientPolicy(StrEnum):
-    """The result where no round was sufficient: the best one's chunks, or none."""
+    """The result if no round was sufficient: the chunks of the best one, or none."""
 
     BEST_EFFORT = "best_effort"
     EMPTY = "empty"
@@ -153,11 +153,11 @@ class OnInsufficientPolicy(StrEnum):
 class RetrievalResult(Plain):
     """The results of a bounded retrieval.
 
-    `round_idx` is the number (from 0) of the round that is kept; `top_k`, `candidate_chunks`,
-    `selected_chunks` and `evaluation` are that round's, `evaluation` None where its evaluator
-    failed. `candidate_chunks` holds all that was retrieved up to it, each once. `reason` says why
-    the loop ended: `sufficient`, `max_rounds`, `exhausted` (fewer candidates than were asked for),
-    `unchanged` (as wide as before, and nothing new) or `failed`.
+    `round_idx` is the number (from 0) of the returned round; `top_k`, `candidate_chunks`,
+    `selected_chunks` and `evaluation` are that round's, `evaluation` None if its evaluator failed.
+    `candidate_chunks` holds every chunk retrieved up to it, each once. `reason` says why the loop
+    ended: `sufficient`, `max_rounds`, `exhausted` (fewer candidates than requested), `unchanged`
+    (as wide as before, without a new chunk) or `failed`.
     """
 
     query: str
@@ -172,11 +172,11 @@ class RetrievalResult(Plain):
 
     @property
     def sufficient(self) -> bool:
-        """Return whether the evaluator accepted what is returned."""
+        """Return whether the evaluator accepted the returned round."""
         return self.reason == SUFFICIENT
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field by its name. Raises KeyError for another."""
+        """Return a field by name. Raises KeyError for an unknown one."""
         if name not in self.__slots__:
             raise KeyError(name)
         return getattr(self, name)
@@ -188,10 +188,10 @@ class AgenticRetrieval:
 
     The stages are `retriever(query, top_k)` and `selector(chunks, query, selected_chunk_limit)`,
     which return chunks, and `evaluator(query, chunks)`, which returns a bool or a mapping with
-    `is_sufficient`; an `evidence` in it, a number, is what rounds are compared by, else the sum of
-    the chunks' scores. In place of each a corpus may be given, for the retriever any object with
-    `search` or `retrieve`. `reformulate(query, evaluation)` returns what the next round retrieves
-    with. An object keeps nothing of a run: several may be under way at once.
+    `is_sufficient`; rounds are compared by the number `evidence` in it, else by the sum of the
+    chunks' scores. Each stage may also be a corpus, the retriever any object with `search` or
+    `retrieve`. `reformulate(query, evaluation)` returns the query of the next round's retrieval. An
+    object stores nothing of a run: several runs may be in progress at once.
 
     Raises QueryError (a ValueError) naming a wrong number or policy, TypeError for a wrong stage.
     """
@@ -230,15 +230,15 @@ class AgenticRetrieval:
         return self.run
 
     def __call__(self, query: str) -> RetrievalResult:
-        """Do as `run` does."""
+        """Call `run`."""
         return self.run(query)
 
     def run(self, query: str) -> RetrievalResult:
-        """Run rounds until one is sufficient or none can find more.
+        """Run rounds until one is sufficient or no round can find more.
 
-        Returns a sufficient round, else the one with most evidence (of equals the earliest), under
-        the policy `empty` without its selected chunks. A stage that raises ends the loop, and its
-        error is in its round's record; it is raised only where nothing was found before it.
+        Returns a sufficient round, else the one with most evidence (ties go to the earliest),
+        without its selected chunks under the policy `empty`. A stage that raises ends the loop, and
+        its error is in its round's record; it is only raised if nothing was found before it.
         """
         if not isinstance(query, str) or not query.strip():
             raise QueryError(f"a query is a text with words, not {query!r:.60}")

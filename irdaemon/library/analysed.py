@@ -1,6 +1,6 @@
-"""Documents in memory searched as a corpus is, by our analysis and both legs, in an own index.
+"""Search documents in memory like a corpus, with our analysis and both legs, in a separate index.
 
-The ledger that the index is made of lives in memory, and ends when the index is there.
+The ledger that the index is built from is in memory, and is closed once the index exists.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EMBEDDED_AT_ONCE = 512
 
 
 class DocumentSource:
-    """Serve documents by their positions, from 0. They have no names of their own."""
+    """Serve documents by their positions, from 0. They have no names."""
 
     limits: ClassVar[tuple[str, ...]] = ()
 
@@ -37,7 +37,7 @@ class DocumentSource:
         self._documents = documents
 
     def roots(self) -> tuple[Root, ...]:
-        """Return nothing: there is nothing on disk to watch."""
+        """Return no roots: there is nothing on disk to watch."""
         return ()
 
     def scan(self, under: str | None = None) -> Scan:
@@ -51,9 +51,9 @@ class DocumentSource:
 
 
 def index_documents(documents: Sequence[Document], embedder: Embedder) -> Snapshot:
-    """Return documents as a snapshot of one corpus; an Absent embedder leaves vectors out.
+    """Return documents as a snapshot of one corpus; with an Absent embedder, without vectors.
 
-    Raises Unavailable at the deadline of the request, or where the embedder fails.
+    Raises Unavailable at the deadline of the request, or if the embedder fails.
     """
     corpus = Corpus(_NAME, _NAME, DocumentSource(documents), Chunked(), embedder.id)
     with contextlib.closing(Ledger(IN_MEMORY)) as ledger:
@@ -77,7 +77,7 @@ def rank_documents(
 ) -> list[tuple[int, float]]:
     """Return the positions, from 0, and scores of the best `k` documents, best first.
 
-    No floor is applied; documents of the same text are joined to the first of them.
+    No floor is applied; documents with the same text are merged into the first of them.
     """
     if not query.strip():
         return []

@@ -1,7 +1,7 @@
-"""Corpora built or opened in this process: each a handle, kept by its name and by its ledger.
+"""Corpora built or opened in this process: handles, registered by name and by ledger.
 
-A hit names its corpus by a `HitCorpus`, so that it leads to the ledger it was found in, whatever is
-built under the same name later.
+A hit names its corpus by a `HitCorpus`, so that it leads to the ledger that it was found in, even
+if another corpus of that name is built later.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from irdaemon.types import NAME, Hit, Query, Root, Selection
 
 # The sources of corpora as plain data in their ledgers, so that another program can open them.
 
-# The rules by which a corpus is indexed and searched. Another version may have others.
+# The version of the rules for indexing and searching a corpus. Other releases may have others.
 _RULES = [ANALYZER, DECOMPOSITION]
 _PLAIN = ("version", "kind", "embedder", "options", "strategy", "why_not", "is_object")
 _IN_MEMORY = "its source lives in the memory of the program that built it"
@@ -57,11 +57,11 @@ _IN_MEMORY = "its source lives in the memory of the program that built it"
 
 @dataclass(frozen=True, slots=True)
 class CorpusSpec:
-    """The source of a corpus.
+    """The specification of a corpus' source.
 
-    `version` is that of the irdaemon that built it. `options` and `roots` make its source again,
-    `strategy` its strategy; `why_not` is why it cannot be built again from them, "" where it can.
-    `is_object` is whether the embedder is an object of that program; `embedder` is then its id.
+    `version` is that of the irdaemon that built it. `options` and `roots` rebuild its source,
+    `strategy` its strategy; `why_not` is why they cannot rebuild it, "" if they can. `is_object` is
+    whether the embedder is an object of that program; `embedder` is then its id.
     """
 
     version: str
@@ -75,7 +75,7 @@ class CorpusSpec:
 
     @classmethod
     def describe(cls, source: CorpusSource, embedder: str, is_object: bool = False) -> CorpusSpec:
-        """Describe a source, and an embedder by its name or its id, as far as plain data can."""
+        """Describe a source, and an embedder by its name or id, as far as plain data can."""
         roots = source.source.roots()
         spec = strategy_to_spec(source.strategy)
         why_not = _explain_fixed(source, spec)
@@ -84,9 +84,9 @@ class CorpusSpec:
 
     @classmethod
     def read(cls, name: str, given: Mapping[str, Any] | None) -> CorpusSpec:
-        """Read what a ledger holds of a corpus.
+        """Read a corpus' specification from a ledger.
 
-        Raises Unavailable, with the version that built it, where it cannot be searched by this one.
+        Raises Unavailable, with the version that built it, if this version cannot search it.
         """
         if given is None or given.get("rules") != _RULES:
             by = f"irdaemon {given['version']}" if given else "a version that did not say how"
@@ -99,7 +99,7 @@ class CorpusSpec:
         return cls(**{name: given[name] for name in _PLAIN}, roots=roots)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the specification as plain data."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
             "rules": _RULES,
@@ -108,25 +108,25 @@ class CorpusSpec:
         }
 
     def make_source(self, name: str) -> CorpusSource:
-        """Make the source again. Raises Unavailable where that cannot be done."""
+        """Rebuild the source. Raises Unavailable if that is impossible."""
         if self.why_not:
             raise Unavailable(
                 f"corpus {name!r} cannot be built again: {self.why_not}",
                 "build it in the program that has its source",
             )
         strategy = strategy_from_spec(self.strategy)
-        assert strategy is not None  # only a spec of None gives none
+        assert strategy is not None  # only a spec of None yields no strategy
         source = load("source", self.kind, SOURCES)(self.roots, self.options)
         return CorpusSource(name, self.kind, source, strategy, self.options)
 
     def make_corpus(self, name: str) -> Corpus:
-        """Return the corpus as far as answers need it; nothing is read by it."""
+        """Return the corpus with what answers need; its source is not read."""
         source = InMemory({}) if self.why_not else self.make_source(name).source
         return Corpus(name, self.kind, source, WholeText(), self.embedder)
 
 
 def _explain_fixed(source: CorpusSource, spec: Mapping[str, Any]) -> str:
-    """Return why a source cannot be made again from plain data, "" where it can."""
+    """Return why plain data cannot rebuild a source, "" if it can."""
     if source.options is None:
         return _IN_MEMORY
     if source.metadata_of or source.change_signal:
@@ -141,7 +141,7 @@ def _explain_fixed(source: CorpusSource, spec: Mapping[str, Any]) -> str:
 
 
 def _is_registered(strategy: IndexingStrategy, spec: Mapping[str, Any]) -> bool:
-    """Return whether a strategy is made again, as it is, from its spec."""
+    """Return whether its spec rebuilds a strategy unchanged."""
     if STRATEGY_REGISTRY.get(spec["name"]) is not type(strategy):
         return False
     made = strategy_from_spec(spec)
@@ -154,7 +154,7 @@ _PROBLEMS_SHOWN = 3
 
 
 class HitCorpus(str):
-    """The name of the corpus that a hit was found in, with its ledger, and when (Unix seconds)."""
+    """The name of the corpus that a hit was found in, its ledger, and the time (Unix seconds)."""
 
     __slots__ = ("at", "ledger")
 
@@ -170,10 +170,10 @@ class HitCorpus(str):
 
 
 class Built:
-    """A corpus built or opened in this process: its name, its engine, and what the last build did.
+    """A corpus built or opened in this process: its name, its engine, and the last build's report.
 
-    `ledger` identifies the ledger behind it: its real path, or a unique name of one in memory.
-    `again` builds it again. Its length is the number of its artifacts.
+    `ledger` identifies its ledger: the real path, or a unique name of one in memory. `again` builds
+    the corpus again. Its length is the number of its artifacts.
     """
 
     def __init__(
@@ -197,10 +197,10 @@ class Built:
         return self.engine.snapshot.corpora[self.name].rows.n_artifacts
 
     def rebuild(self) -> Built:
-        """Build it again from its source, reading what changed; return the new handle.
+        """Build the corpus again from its source, reading what changed; return the new handle.
 
-        Raises Unavailable where this program does not have the source: a mapping in the memory of
-        another, or a strategy that cannot be written down.
+        Raises Unavailable if this program does not have the source: a mapping in another program's
+        memory, or a strategy that cannot be serialised.
         """
         if self._again is None:
             raise Unavailable(f"corpus {self.name!r} cannot be built again", "use build")
@@ -211,11 +211,11 @@ class Built:
         return self.engine.search(query)
 
     def discover(self, query: Query | str) -> Selection:
-        """Return the few that answer a query, or an abstention."""
+        """Return the few hits that answer a query, or an abstention."""
         return self.engine.discover(query)
 
     def own(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
-        """Return hits of this corpus as ones that lead back to it; others stay as they are."""
+        """Return this corpus' hits as hits that lead back to it; others stay as they are."""
         named = HitCorpus.mark(self)
         return tuple(replace(hit, corpus=named) if hit.corpus == named else hit for hit in hits)
 
@@ -229,11 +229,11 @@ class Built:
             yield card.artifact_id, {"name": card.name, "text": text}
 
     def holds(self, artifact_id: str) -> bool:
-        """Return whether an artifact of just this id is held."""
+        """Return whether the corpus has an artifact with exactly this id."""
         return self.engine.ledger.artifacts.get(self.name, artifact_id) is not None
 
     def close(self) -> None:
-        """Close the ledger behind it; what was built under its name since then stays."""
+        """Close its ledger; a corpus built later under the same name stays open."""
         if _by_name.get(self.name) is self:
             del _by_name[self.name]
         if _by_ledger.get((self.ledger, self.name)) is self:
@@ -256,16 +256,16 @@ def build(
 ) -> Built:
     """Index a source, reading only what changed since the last build of that name.
 
-    `store` is the ledger file; by default one per corpus in the state directory, ":memory:" for
-    none at all. `embedder` is a name, an object with `id` and `embed`, or a function from texts to
-    vectors with an attribute `id`. `full` reads everything again; `prune` forgets what an empty
-    root no longer has. A corpus of the same name in another ledger stays open, for those who hold
-    its handle. `edge_extractor` is a function (id, filter fields) -> {type: targets} that finds the
-    links of every artifact, also of those that did not change; nothing is embedded for it.
+    `store` is the ledger file; by default one per corpus in the state directory, ":memory:" for no
+    file. `embedder` is a name, an object with `id` and `embed`, or a function from texts to vectors
+    with an attribute `id`. `full` reads everything again; `prune` also removes the artifacts of a
+    root that is now empty. A corpus of the same name in another ledger stays open for the holders
+    of its handle. `edge_extractor` is a function (id, filter fields) -> {type: targets} that finds
+    the links of every artifact, including unchanged ones; nothing is embedded for it.
 
-    Raises Unavailable where the source cannot be read, or a strategy fails, and nothing is held of
-    it; otherwise what could not be read is part of the handle's report, and what could not be
-    indexed is warned of.
+    Raises Unavailable if the source cannot be read, or a strategy fails, and the ledger has nothing
+    of the corpus; otherwise unreadable entries are in the handle's report, and a warning names
+    those that could not be indexed.
     """
     if not NAME.match(source.name):
         raise QueryError(
@@ -305,7 +305,7 @@ def build(
 
 
 def _choose_embedder(given: str | object) -> tuple[str, EngineOptions]:
-    """Return the name that a corpus has for its embedder, and an engine's options that hold it."""
+    """Return a corpus' name for its embedder, and engine options with that embedder."""
     if isinstance(given, str):
         return given, EngineOptions()
     made = adopt_embedder(given)
@@ -313,13 +313,13 @@ def _choose_embedder(given: str | object) -> tuple[str, EngineOptions]:
 
 
 def _register(built: Built) -> Built:
-    """Keep a corpus by its name and by its ledger."""
+    """Register a corpus by its name and by its ledger."""
     _by_name[built.name] = _by_ledger[built.ledger, built.name] = built
     return built
 
 
 def _describe_problems(engine: Engine, name: str) -> str:
-    """Return what could not be scanned of a corpus, the first few in full; "" for nothing."""
+    """Describe the errors of scanning a corpus, the first few in full; "" without any."""
     problems = engine.ledger.corpora.read_state(name)[1]
     shown = [f"{problem.path}: {problem.reason}" for problem in problems[:_PROBLEMS_SHOWN]]
     more = len(problems) - len(shown)
@@ -327,7 +327,7 @@ def _describe_problems(engine: Engine, name: str) -> str:
 
 
 def _describe_failures(engine: Engine) -> str:
-    """Return how many entries could not be indexed and why the first could not; "" for none."""
+    """Describe how many entries could not be indexed, and the first one's error; "" without any."""
     failures = engine.ledger.failures.list_all()
     if not failures:
         return ""
@@ -336,13 +336,14 @@ def _describe_failures(engine: Engine) -> str:
 
 
 def open_corpus(name: str, *, store: str | None = None, embedder: object | None = None) -> Built:
-    """Return a corpus that was built before, in this process or in another.
+    """Return a corpus that was built earlier, in this process or in another.
 
-    One of another process is opened for reading only, as it is now; ask again to see what was built
-    since. `store` is its ledger file where that is not the usual one. Queries are embedded by what
-    it was built with; `embedder` is that where it was an object. Without it words alone answer.
+    A corpus of another process is opened read-only, as it is now; call again to see later builds.
+    `store` is its ledger file if that is not the usual one. Queries are embedded by the embedder
+    that it was built with; if that was an object, pass it as `embedder`, else only words are
+    searched.
 
-    Raises NotFound where nothing was built under the name, Unavailable, with the version, where
+    Raises NotFound if nothing was built under the name, and Unavailable, naming the version, if
     another version of irdaemon built it.
     """
     known = _by_name.get(name)
@@ -358,7 +359,7 @@ def open_corpus(name: str, *, store: str | None = None, embedder: object | None 
 
 
 def find_built(corpus: object) -> Built:
-    """Return the corpus that is given by its handle or its name. Raises QueryError for another."""
+    """Return the corpus for a handle or a name. Raises QueryError for anything else."""
     if isinstance(corpus, Built):
         return corpus
     if isinstance(corpus, str):
@@ -367,13 +368,13 @@ def find_built(corpus: object) -> Built:
 
 
 def list_built() -> list[str]:
-    """Return the names of the corpora that `open_corpus` opens, sorted."""
+    """Return the names of the corpora that `open_corpus` can open, sorted."""
     stores = Path(_locate_store("any")).parent.glob("*.sqlite")
     return sorted({*_by_name, *(path.stem for path in stores)})
 
 
 def _is_outdated(known: Built) -> bool:
-    """Return whether a corpus open for reading was built again since it was opened."""
+    """Return whether a corpus that is open for reading has been rebuilt since."""
     ledger = known.engine.ledger
     return ledger.read_only and (
         ledger.was_moved() or ledger.read_generation() != known.engine.snapshot.generation
@@ -381,7 +382,7 @@ def _is_outdated(known: Built) -> bool:
 
 
 def _read_spec(ledger: Ledger, name: str) -> CorpusSpec:
-    """Return what a corpus was made of. Raises Unavailable where another version built it."""
+    """Read a corpus' specification. Raises Unavailable if another version built it."""
     if ledger.format != FORMAT:
         raise Unavailable(
             f"the ledger of corpus {name!r} has format {ledger.format}, irdaemon {__version__}"
@@ -394,7 +395,7 @@ def _read_spec(ledger: Ledger, name: str) -> CorpusSpec:
 def _make_open_options(
     spec: CorpusSpec, embedder: object | None, ledger: Ledger, name: str
 ) -> EngineOptions:
-    """Return an engine's options with the embedder of a corpus; no model is loaded for it."""
+    """Return engine options with the embedder of a corpus, without loading a model."""
     if not spec.is_object and embedder is None:
         return _defer_embedder(spec.embedder, ledger, name)
     if embedder is None:
@@ -411,7 +412,7 @@ def _make_open_options(
 
 
 def _defer_embedder(embedder: str, ledger: Ledger, name: str) -> EngineOptions:
-    """Return options in which an embedder is what the ledger says of it, until it is needed."""
+    """Return options with an embedder as the ledger describes it, loaded on first use."""
     served = ledger.corpora.find_served(name)
     dim = ledger.vectors.find_dimension(served[1]) if served and served[0] == embedder else 0
     if served is None or not dim:
@@ -451,9 +452,9 @@ def _open_ledger(name: str, path: str, embedder: object | None) -> Built:
 
 
 def find_origin(hit: Hit) -> Built:
-    """Return the corpus a hit was found in; by its name, where nothing else is known of it.
+    """Return the corpus that a hit was found in; by its name if nothing else is known.
 
-    Raises NotFound where it was closed, and not built again from the same ledger.
+    Raises NotFound if it was closed and not built again from the same ledger.
     """
     if not isinstance(hit.corpus, HitCorpus):
         return open_corpus(hit.corpus)

@@ -1,4 +1,4 @@
-"""The source of a corpus, with the name and strategy that the corpus will have."""
+"""The source of a corpus, with the name and strategy of the corpus to build."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from irdaemon.source.mcp_tools import is_tool, read_definition
 from irdaemon.strategy import ClaudeTurn, IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
-# A source with functions of its owner's, for further fields and for changes.
+# A source with the caller's functions, for further fields and for change detection.
 
-# (id, raw content) -> further filter fields.
+# Takes (id, raw content); returns further filter fields.
 MetadataOf = Callable[[str, Any], Mapping[str, Any]]
-# (id, raw content) -> a text that stays equal as long as nothing changed.
+# Takes (id, raw content); returns a text that stays equal while nothing changes.
 ChangeSignal = Callable[[str, Any], str]
 
 
@@ -30,7 +30,8 @@ ChangeSignal = Callable[[str, Any], str]
 class Adjusted:
     """Serve another source's entries, with fields by `metadata_of`, stamped by `change_signal`.
 
-    With a `change_signal` a scan reads every entry, to ask it; without, stamps are the source's.
+    With a `change_signal`, a scan reads every entry to compute it; without, stamps are the
+    source's.
     """
 
     inner: Source
@@ -61,7 +62,7 @@ class Adjusted:
         try:
             artifacts = self.inner.read(entry).artifacts
         except (OSError, SourceError):
-            return entry  # it fails again where it is read, and is listed there
+            return entry  # reading it will fail again, and is reported there
         signals = [str(self.change_signal(each.artifact_id, each.raw)) for each in artifacts]
         return replace(entry, stamp=stamp_content(signals), mtime_ns=0)
 
@@ -69,16 +70,16 @@ class Adjusted:
         assert self.metadata_of is not None
         try:
             fields = dict(self.metadata_of(artifact.artifact_id, artifact.raw))
-        except Exception as error:  # the owner's code may raise anything
+        except Exception as error:  # the caller's code may raise anything
             reason = f"metadata_of: {type(error).__name__}: {error}"
             raise SourceError(f"{artifact.artifact_id}: {reason}") from error
         further = {str(name): simplify(value) for name, value in fields.items()}
         return replace(artifact, metadata={**artifact.metadata, **further})
 
 
-# Lists of documents, turned into the mapping by id that a source serves.
+# Lists of documents, converted into the mapping by id that a source serves.
 
-# The parts of an artifact, which are no names of fields.
+# The parts of an artifact, which cannot be names of fields.
 _PARTS = ("name", "description", "text")
 _BESIDE = ("id", "meta")
 
@@ -86,7 +87,7 @@ _BESIDE = ("id", "meta")
 def key_documents(items: Sequence[str | Mapping[str, Any]]) -> dict[str, str | dict[str, Any]]:
     """Return texts, or mappings of id, text, meta and further parts, by their ids.
 
-    An item without an id has its place, from 0. Raises QueryError, naming the place from 1.
+    An item without an id gets its position, from 0. Raises QueryError, naming the position from 1.
     """
     if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
         kind = type(items).__name__
@@ -135,7 +136,7 @@ class FromRoots(Protocol):
         strategy: IndexingStrategy | None = None,
         options: Mapping[str, object] | None = None,
     ) -> CorpusSource:
-        """Take what lies under `roots`, by default in the usual places of the kind."""
+        """Make the source from `roots`, by default the usual places of the kind."""
         ...
 
 
@@ -169,12 +170,11 @@ def _from_roots(kind: str) -> FromRoots:
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """A source with the name and strategy its corpus will have. Made by the `from_` functions.
+    """A source, and its corpus' name and strategy. Made by the `from_` functions.
 
-    `options`, with its roots, are what it can be made of again elsewhere; None where it cannot,
-    since it is in memory. `metadata_of(id, raw)` gives further filter fields; of
-    `change_signal(id, raw)`, where it is given, an equal text means unchanged, and each build reads
-    everything to ask it.
+    `options`, with its roots, can rebuild it elsewhere; None if it is in memory. `metadata_of(id,
+    raw)` returns further filter fields. If `change_signal(id, raw)` is given, an equal text means
+    unchanged, and each build reads everything to compute it.
     """
 
     name: str
@@ -187,23 +187,23 @@ class CorpusSource:
 
     @property
     def adjusted(self) -> Source:
-        """Return the source as it is indexed, its owner's functions applied."""
+        """Return the source as it is indexed, with the caller's functions applied."""
         if self.metadata_of is None and self.change_signal is None:
             return self.source
         return Adjusted(self.source, self.metadata_of, self.change_signal)
 
     @property
     def scope(self) -> dict[str, str | Mapping[str, Any]]:
-        """Return all that the source holds now, raw, by id; what cannot be read is left out."""
+        """Return the raw content of the whole source by id, without unreadable entries."""
         return dict(self.items())
 
     def items(self) -> Iterator[tuple[str, str | Mapping[str, Any]]]:
-        """Yield the id and the raw content of each artifact, reading one entry after the other."""
+        """Yield the id and the raw content of each artifact, reading one entry at a time."""
         for entry in self.source.scan().entries:
             try:
                 artifacts = self.source.read(entry).artifacts
             except (OSError, SourceError):
-                continue  # a build lists it, with the reason
+                continue  # a build reports it, with the reason
             yield from ((each.artifact_id, each.raw) for each in artifacts)
 
     from_skills: ClassVar[FromRoots] = staticmethod(_from_roots("skills"))
@@ -223,10 +223,10 @@ class CorpusSource:
         include_full: bool = False,
         strategy: IndexingStrategy | None = None,
     ) -> CorpusSource:
-        """Take the turns of Claude Code, of the last `since` days; None: of all.
+        """Take the turns of Claude Code from the last `since` days; None: all.
 
-        `root` is by default `~/.claude/projects`. What was said in one project is found by a filter
-        on `project` or `cwd`.
+        `root` is by default `~/.claude/projects`. A filter on `project` or `cwd` finds the turns of
+        one project.
         """
         options = {"since_days": math.ceil(since)} if since else {}
         turns = strategy or ClaudeTurn(include_full=include_full)
@@ -245,9 +245,9 @@ class CorpusSource:
     ) -> CorpusSource:
         """Take {id: text} or {id: {name, description, text, ...}}; other keys are filter fields.
 
-        A `text` beside a description is the body: read by the lexical leg, not embedded. Of a list
-        of texts or such mappings an item's id is its `id`, else its place from 0, and the keys of
-        its `meta` are filter fields too.
+        A `text` next to a description is the body: read by the lexical leg, not embedded. In a list
+        of texts or such mappings, an item's id is its `id`, else its position from 0, and the keys
+        of its `meta` are filter fields too.
         """
         if not isinstance(mapping, Mapping):
             mapping = key_documents(mapping)
@@ -266,7 +266,7 @@ class CorpusSource:
         strategy: IndexingStrategy | None = None,
         options: Mapping[str, object] | None = None,
     ) -> CorpusSource:
-        """Take the records that a function, or "module:attr", yields.
+        """Take the records that a function or "module:attr" yields.
 
         `options` may name id, text and fields.
         """
@@ -286,10 +286,11 @@ class CorpusSource:
         strategy: IndexingStrategy | None = None,
         metadata_of: MetadataOf | None = None,
     ) -> CorpusSource:
-        """Take tools as MCP's tools/list gives them, or the JSON files that hold such lists.
+        """Take tools as in MCP's tools/list, or JSON files with such lists.
 
         Tools are definitions, each a mapping with a name, or a mapping of names to definitions. A
-        definition may be an object with such attributes, and all of them a function's answer.
+        definition may also be an object with such attributes, and `tools` a function that returns
+        them.
         """
         if metadata_of is not None:
             plain = cls.from_mcp_tools(tools, name=name, strategy=strategy)
@@ -307,13 +308,13 @@ class CorpusSource:
 
 
 def _name_tools(tools: Mapping[str, Any]) -> list[object]:
-    """Return definitions by name as ones that hold their names."""
+    """Return definitions by name as definitions with names in them."""
     given = ((name, read_definition(each, name)) for name, each in tools.items())
     return [{"name": name, **each} if isinstance(each, Mapping) else each for name, each in given]
 
 
 def _check_definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
-    """Check the definitions of tools. Raises QueryError naming the place of an invalid one."""
+    """Check the definitions of tools. Raises QueryError naming the position of an invalid one."""
     tools = [read_definition(tool) for tool in tools]
     for position, tool in enumerate(tools, start=1):
         if not is_tool(tool):

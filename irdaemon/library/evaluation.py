@@ -1,9 +1,9 @@
 # ruff: noqa: I001 (each module is imported once, with the names that are offered again)
-"""`ir.eval` and `ir.eval_gen`: how good the answers of corpora are, by labelled cases.
+"""`ir.eval` and `ir.eval_gen`: measure the answers of corpora on labelled cases.
 
-`evaluate_discovery(tools, load_cases("cases.jsonl"))` asks a corpus every case, once; given a list
-of `Run`, which `answered` makes, it asks nothing: many reports can be made of one pass. A corpus is
-a handle, its name, a list of them, or anything with `search` and `discover`, such as a `Client`.
+`evaluate_discovery(tools, load_cases("cases.jsonl"))` asks a corpus every case once; given a list
+of `Run`, as made by `answered`, it asks nothing, so one pass is enough for many reports. A corpus
+is a handle, its name, a list of them, or anything with `search` and `discover`, such as a `Client`.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ def generate_cases(
     """Return up to `k` cases for each artifact of a source, a corpus or its name, or a mapping.
 
     `ask` takes a prompt and returns text, or is the `URL#MODEL` of an OpenAI-compatible endpoint,
-    to which the text of the artifacts is then sent. With `max_artifacts` the first by id. What was
-    left out is warned of: artifacts with too little text, and those for which the model failed.
-    Raises QueryError without `ask`.
+    to which the text of the artifacts is then sent. `max_artifacts` takes the first by id. A
+    warning names the artifacts left out: those with too little text, and those for which the model
+    failed. Raises QueryError without `ask`.
     """
     making = CaseMaking(mask_names, max_artifacts, corpus_name)
     made = make_cases(_open_items(source_or_corpus), _choose_model(ask), k, making)
@@ -141,7 +141,7 @@ def build_eval_set(
     max_artifacts: int | None = None,
     corpus_name: str = "",
 ) -> list[Case]:
-    """Return cases as `generate_cases` does, and such that nothing answers: a share of them all."""
+    """Return cases as `generate_cases` does, and a share of cases that nothing answers."""
     items, asking = _open_items(source_or_corpus), _choose_model(ask)
     check_share(abstention_share)
     cases = generate_cases(
@@ -170,7 +170,7 @@ def _choose_model(ask: Ask | str | None) -> Ask:
     return ask_endpoint(ask) if isinstance(ask, str) else ask
 
 
-# Comparison of corpora, or of ways to search one, on queries of which the answers are graded.
+# Compare corpora, or ways to search one, on queries with graded answers.
 
 _OURS = ("k", "per_artifact")
 _PAGE = 1_000
@@ -185,13 +185,14 @@ def compare_indexings(
     rank_depth: int = DEPTH,
     search_by_label: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> IndexingComparison:
-    """Ask corpora built in several ways the same queries, and measure each ranking at k.
+    """Ask several indexings of corpora the same queries, and measure each ranking at k.
 
-    `corpora` are by label, the baseline first: a handle, a name, what has `search`, such as a
+    `corpora` are by label, the baseline first: a handle, a name, an object with `search`, such as a
     `Client`, or a function (text, k=number) -> hits, of which the first `rank_depth` count.
-    `search_by_label` gives keywords of `search` for a label, so that one corpus may stand under
-    several. What a query names that no corpus holds is warned of. Raises QueryError for an unknown
-    label, for keywords of what is no built corpus, and for those that a comparison sets itself.
+    `search_by_label` gives keywords of `search` for a label, so that one corpus may have several
+    labels. A warning names artifacts in queries that no corpus holds. Raises QueryError for an
+    unknown label, for keywords of anything but a built corpus, and for those that a comparison sets
+    itself.
     """
     given = search_by_label or {}
     for label in given:
@@ -210,9 +211,9 @@ def compare_indexings(
 
 
 def make_catalogue(searchers: Iterable[object]) -> Catalogue | None:
-    """Return what searchers hold, as far as it is known; None where it is of none of them.
+    """Return the artifacts of searchers, as far as they are known; None if none are known.
 
-    Known are engines, corpora built here or their retrievers, and clients.
+    Engines, built corpora, their retrievers and clients know their artifacts.
     """
     indexes: list[CorpusIndex] = []
     served: list[IndexedArtifact] = []
@@ -233,7 +234,7 @@ def make_catalogue(searchers: Iterable[object]) -> Catalogue | None:
 
 
 def _list_artifacts(client: Any) -> Iterator[IndexedArtifact]:
-    """Yield what a daemon holds, page by page; where it does not say, warn and yield nothing."""
+    """Yield a daemon's artifacts, page by page; if it does not answer, warn and yield nothing."""
     after = ""
     try:
         while page := client.artifacts(after=after, limit=_PAGE):
@@ -244,7 +245,7 @@ def _list_artifacts(client: Any) -> Iterator[IndexedArtifact]:
 
 
 def warn_of_drift(drift: Sequence[str]) -> None:
-    """Warn of gold that no artifact is."""
+    """Warn of gold that matches no artifact."""
     if drift:
         more = f" and {len(drift) - _DRIFT_SHOWN} more" if len(drift) > _DRIFT_SHOWN else ""
         shown = ", ".join(map(repr, drift[:_DRIFT_SHOWN]))
@@ -287,9 +288,9 @@ def answered(
     template: Query,
     tell: Callable[[int], None] = lambda done: None,
 ) -> list[Run]:
-    """Ask a corpus every case, shaped as `template` is; return the runs, of which reports are made.
+    """Ask a corpus every case, shaped like `template`; return the runs, for reports.
 
-    Gold is an id, or what means one artifact (see `Catalogue`). What means none is warned of.
+    Gold is an id, or a reference to one artifact (see `Catalogue`). Unknown gold causes a warning.
     """
     return _ask_cases(corpus, cases, template, tell)
 
@@ -305,9 +306,9 @@ def evaluate_discovery(
     primary_k: int = PRIMARY_K,
     abstain_threshold: float | None = None,
 ) -> DiscoveryReport:
-    """Return how good rankings are: measures in the mean and for each query, and outcomes.
+    """Measure rankings: the measures on average and for each query, and outcomes.
 
-    At least `k` candidates are asked for, and as many as the measures need.
+    At least `k` candidates are requested, and as many as the measures need.
     """
     deepest = max(k, primary_k, *k_values)
     runs = _make_runs(corpus, cases, Query("", k=deepest, mode=mode))
@@ -325,7 +326,7 @@ def evaluate_selection(
     mode: str = "hybrid",
     k: int = PRIMARY_K,
 ) -> SelectionReport:
-    """Return how good what is committed is, where the gold is among the `k` candidates."""
+    """Measure what is committed, given that the gold is among the `k` candidates."""
     name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
     spec = SelectSpec(name, max_k, rel, min_score=min_score)
     return choice.evaluate_selection(
@@ -346,7 +347,7 @@ def sweep_selector(
 ) -> Sweep:
     """Try every combination of the grids on the candidates of one pass."""
     grids = max_k_grid, rel_grid, min_score_grid
-    choice.sweep_selector((), *grids, objective)  # refused before anything is asked
+    choice.sweep_selector((), *grids, objective)  # errors come before any query
     runs = _make_runs(corpus, cases, Query("", k=k, mode=mode))
     return choice.sweep_selector(runs, *grids, objective)
 
@@ -363,11 +364,11 @@ def calibrate_min_score(
 ) -> Calibration:
     """Return the floor on the first score that separates the cases best.
 
-    With `persist` the cases also set the floors by which one built corpus answers with
-    `min_score="auto"`: those are of scores, for every mode, and hold until the corpus has
-    changed so much that it is calibrated again. Raises QueryError where they are too few for that.
+    With `persist` the cases also set the floors that one built corpus uses for `min_score="auto"`:
+    floors on scores, for every mode, until the corpus has changed so much that it is calibrated
+    again. Raises QueryError if there are too few cases for that.
     """
-    choice.floor_of((), (), grid=floor_grid)  # refused before anything is asked
+    choice.floor_of((), (), grid=floor_grid)  # errors come before any query
     made = choice.calibrate_min_score(
         _make_runs(corpus, cases, Query("", k=k, mode=mode)), sensitivity_weight, floor_grid
     )
@@ -377,7 +378,7 @@ def calibrate_min_score(
 
 
 def load_calibration(corpus: Built | str, mode: str = "hybrid") -> Floor | None:
-    """Return the floor that is kept of a corpus for a mode; None for none."""
+    """Return the stored floor of a corpus for a mode; None without one."""
     built = find_built(corpus)
     floors = built.engine.ledger.corpora.read_floors(built.name)
     if mode not in (*MODES, *floors):
@@ -388,7 +389,7 @@ def load_calibration(corpus: Built | str, mode: str = "hybrid") -> Floor | None:
 def validate_cases(
     cases: Sequence[Case], corpus: Built | str | Iterable[str]
 ) -> dict[int, list[str]]:
-    """Return, by the number of the case, gold that is no artifact's of a corpus, or no given id."""
+    """Return gold that no artifact of a corpus, or no given id, has, by the index of its case."""
     if not isinstance(corpus, (Built, str)):
         return evaluated_cases.validate_cases(cases, corpus)
     built = find_built(corpus)
@@ -406,11 +407,11 @@ def distractor_robustness_curve(
     seed: int = 0,
     k: int = 1,
 ) -> dict[int, float]:
-    """Return, by catalogue size, the share of probes whose gold is among the first `k`.
+    """Return, by catalogue size, the share of probes with gold among the first `k`.
 
-    A probe is a case, or a query with the id of its gold. Each catalogue is indexed again by the
-    `ranker`, by default `ranked_in_memory`; `functools.partial` gives that other settings. Raises
-    QueryError naming the probe that has no gold, or one that is not in the scope.
+    A probe is a case, or a query with the id of its gold. `ranker`, by default `ranked_in_memory`,
+    indexes each catalogue again; `functools.partial` can change its settings. Raises QueryError
+    naming a probe without gold, or with gold outside the scope.
     """
     given = items_or_source
     scope: Mapping[str, Any] = given.scope if isinstance(given, CorpusSource) else given
@@ -426,7 +427,7 @@ def distractor_robustness_curve(
 def ranked_in_memory(
     items: Mapping[str, Any], embedder: str = "wordllama", mode: str = "hybrid"
 ) -> Callable[[str, int], list[str]]:
-    """Index items in memory; return what ranks the ids of the `k` best for a query."""
+    """Index items in memory; return a function that ranks the ids of the `k` best for a query."""
     described = any(isinstance(each, Mapping) and "description" in each for each in items.values())
     strategy = Skill() if described else WholeText()
     corpus = Corpus(_NAME, "mapping", InMemory(items), strategy, embedder, redact="tokens")
@@ -456,7 +457,7 @@ def _load_embedder(name: str) -> Embedder:
 
 @dataclass(frozen=True, slots=True)
 class _Corpora:
-    """Corpora asked as one, with a selector of the caller's."""
+    """Corpora asked as one, with the caller's selector."""
 
     built: Sequence[Built]
     choosing: SelectionOptions
@@ -474,7 +475,7 @@ def _make_runs(
     template: Query,
     custom: Selector | None = None,
 ) -> Sequence[Run]:
-    """Return the runs that are given, or ask a corpus every case."""
+    """Return the given runs, or ask a corpus every case."""
     if cases is None:
         if isinstance(corpus, (list, tuple)) and all(isinstance(each, Run) for each in corpus):
             if (template.mode, template.select, custom) != ("hybrid", SelectSpec(), None):

@@ -1,4 +1,4 @@
-"""Corpora asked as one: a snapshot over all their ledgers, each with its own vocabulary."""
+"""Ask several corpora as one: a snapshot over all their ledgers, each with its own vocabulary."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ from irdaemon.library.wordings import (
 )
 from irdaemon.types import Hit, Query, Selection, Tuning
 
-# Fuse: hits of several sources become one order by their ranks, not by their scores.
+# Fuse: order hits of several sources by their ranks, not by their scores.
 
-# Names what a hit is, the same for hits of several sources that are one thing; "" or None: itself.
+# Returns what a hit is, the same for hits of several sources that are one thing; "" or None: the
+# hit itself.
 Identity = Callable[[Hit], Hashable]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fused:
-    """One thing that was found: its best hit, where that stood, and the sum over its places."""
+    """One thing found: its best hit, that hit's place, and the sum over its places."""
 
     hit: Hit
     rank: int
@@ -56,13 +57,14 @@ def fuse_hits(
     identity: str | Identity | None = None,
     k: int | None = None,
 ) -> tuple[Hit, ...]:
-    """Merge hits by source into one order, by weight / (rrf_k + rank) added over the sources.
+    """Merge hits by source into one order, by the sum of weight / (rrf_k + rank) over the sources.
 
-    Within a source a thing counts once, at its best place. `identity` says what is one thing across
-    sources: None nothing, "pointer" what has the same pointer, else a function of a hit. Ties go by
-    the best rank, then by the order of the sources, then by id. The score of a hit stays its
-    evidence, none above one before it; `scores` gets `rrf`, `source_score` and `source_rank`, and
-    `duplicates` the other hits that are the same thing. Hits of one source alone stay as they are.
+    Within a source a thing counts once, at its best place. `identity` says which hits are one thing
+    across sources: None: none, "pointer": those with the same pointer, else a function of a hit.
+    Ties are broken by the best rank, then the order of the sources, then the id. The score of a hit
+    stays its evidence, but never above that of the hit before it; `scores` gets `rrf`,
+    `source_score` and `source_rank`, and `duplicates` the other hits that are the same thing. Hits
+    of one source alone stay as they are.
     """
     check_rrf_k(rrf_k)
     check_weights(weights or {})
@@ -91,7 +93,7 @@ def _choose_identity(identity: str | Identity | None) -> Identity:
 
 
 def _drop_repeats(source: str, hits: Sequence[Hit], key_of: Identity) -> dict[Hashable, Hit]:
-    """Return a source's hits by what they are, best first."""
+    """Return a source's hits by identity, best first."""
     found: dict[Hashable, Hit] = {}
     for hit in sorted(hits, key=lambda hit: -hit.score):
         found.setdefault(key_of(hit) or (source, hit.corpus, hit.artifact_id), hit)
@@ -112,7 +114,7 @@ def _sort_fused(
 
 
 def _join_places(one: _Fused, other: _Fused) -> _Fused:
-    """Return one thing of what two sources found of it, by the hit of the better rank."""
+    """Return one thing from two sources' findings of it, with the hit of the better rank."""
     best, behind = (one, other) if one.rank <= other.rank else (other, one)
     duplicate = f"{behind.hit.corpus}/{behind.hit.artifact_id}"
     others = dict.fromkeys((*best.hit.duplicates, duplicate, *behind.hit.duplicates))
@@ -139,10 +141,9 @@ def _make_hits(found: Sequence[_Fused]) -> tuple[Hit, ...]:
 
 
 class SeveralCorpora:
-    """Corpora of ledgers of their own, in the order in which they are named.
+    """Corpora in separate ledgers, in the order in which they are named.
 
-    `tuning` is how the legs of each are fused, `reranking` what is read again where a
-    query asks for it.
+    `tuning` is how the legs of each are fused, `reranking` the reranking, if a query asks for it.
     """
 
     def __init__(
@@ -178,7 +179,7 @@ class SeveralCorpora:
     ) -> Selection:
         """Answer a query with a few hits from any corpus, or none and a typed reason.
 
-        Where a formulator gives several wordings, what any of them finds is selected among.
+        If a formulator gives several wordings, the selection is among the hits of all.
         """
         check_options(options, self._by_name)
         valid = parse_query(query, options.selector)
@@ -188,7 +189,7 @@ class SeveralCorpora:
         self, ask: Ask, query: ParsedQuery, options: SelectionOptions, formulate: Formulator | None
     ) -> Selection:
         rereading = self._reranking.bind(self._by_name) if query.rerank else NOT_REREAD
-        # Every wording is reread as the query itself.
+        # Every wording is reranked by the query itself.
         rereading = rereading.bind_query(query.text)
         models = discovery.Models(self._embed_query, rereading, self._tuning)
         texts = formulate_wordings(formulate, query.text) if formulate else (query.text,)
@@ -202,12 +203,12 @@ class SeveralCorpora:
         return replace(found, results=hits, signals=signals)
 
     def _list_scopes(self) -> list[LinkScope]:
-        """Return the links of every corpus, each in a ledger of its own."""
+        """Return the links of every corpus, each from its own ledger."""
         each = self._by_name.values()
         return [LinkScope(built.engine.ledger.links, [built.name]) for built in each]
 
     def _take_snapshot(self) -> Snapshot:
-        """Return what there is now; its generation is the highest of any of them."""
+        """Return the current state; its generation is the highest of all corpora."""
         now = {name: built.engine.snapshot for name, built in self._by_name.items()}
         indexes = {name: each.corpora[name] for name, each in now.items()}
         return Snapshot(
@@ -219,7 +220,7 @@ class SeveralCorpora:
         )
 
     def _embed_query(self, text: str, embedder_id: str) -> QueryVector | None:
-        """Return a query's vector by the first of the engines that has its embedder."""
+        """Return a query's vector from the first of the engines that has its embedder."""
         pools = (built.engine.state.embedders for built in self._by_name.values())
         found = (pool.embed_query(text, embedder_id) for pool in pools)
         return next((vector for vector in found if vector is not None), None)

@@ -1,8 +1,8 @@
 """The library: build, search, select, disclose and discover in process.
 
-`build` indexes a source into a ledger of its own and gives a handle; the others take the handle,
-or the name of a corpus built before. The same Engine as in the daemon does the work, on the
-caller's thread.
+`build` indexes a source into a separate ledger and returns a handle; the others take the handle, or
+the name of a corpus built earlier. The same Engine as in the daemon does the work, on the caller's
+thread.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
 
-# Functions from a query to hits, each bound to one corpus: one built here, or the daemon's.
+# Retrievers: functions from a query to hits, each bound to one corpus, built here or the daemon's.
 
 # Takes a corpus, a query and keywords, and returns hits.
 SearchCorpus = Callable[..., tuple[Hit, ...]]
-# To list what a daemon has. One that does not answer within this has nothing to offer here.
+# The timeout for listing a daemon's corpora. A daemon that does not answer in time offers none.
 _LISTING_S = 1.0
 
 
 class BoundSearch:
-    """Search one corpus: `retrieve(query, **overrides)` gives hits, best first.
+    """Search one corpus: `retrieve(query, **overrides)` returns hits, best first.
 
-    `corpus` is what it searches; `defaults` are keywords of the search, which a call may override.
-    Raises QueryError for one that the search does not take.
+    `corpus` is the searched corpus; `defaults` are keywords of the search, which a call may
+    override. Raises QueryError for unknown keywords.
     """
 
     def __init__(self, search: SearchCorpus, corpus: Any, defaults: Mapping[str, Any]):
@@ -87,10 +87,10 @@ class BoundSearch:
 
 
 class BoundSearches(Mapping[str, BoundSearch]):
-    """A retriever by the name of each corpus: those built by this user, and those of the daemon.
+    """A retriever for each corpus by name: those built by this user, and those of the daemon.
 
-    Names are looked up when they are asked for. A corpus is opened when its retriever is; of one
-    name the corpus that was built here counts. Raises KeyError for another name.
+    Names are looked up on access, and a corpus is opened with its retriever; if two have one name,
+    the corpus built here counts. Raises KeyError for another name.
     """
 
     def __init__(self, search: SearchCorpus, defaults: Mapping[str, Any]):
@@ -126,10 +126,10 @@ def search_daemon(
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`.
 
-    From a `place`, an absolute directory, also those of the project there.
+    From a `place`, an absolute directory, the artifacts of the project there are included.
     """
     asked = replace(_make_query(locals()), corpora=(corpus,))
-    from irclient.client import Client  # what asks no daemon loads no ZeroMQ
+    from irclient.client import Client  # processes that use no daemon load no ZeroMQ
 
     with Client() as client:
         return client.search(asked).results
@@ -152,7 +152,7 @@ def check_surfaces(surfaces: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _list_served() -> list[str]:
-    """Return the names of the daemon's corpora, none where there is no daemon."""
+    """Return the names of the daemon's corpora, none without a daemon."""
     from irclient.client import Client
 
     try:
@@ -162,11 +162,11 @@ def _list_served() -> list[str]:
         return []
 
 
-# The numbers that one call ranks with, checked.
+# The checked numbers that one call ranks with.
 
 MOST_FETCHED = 10_000
 _OKAPI = ("k1", "b")
-# The fusions that a number counts in.
+# The fusions that use a number.
 _FUSIONS = {"alpha": ("alpha", "alpha+mmr"), "mmr_lambda": ("mmr", "alpha+mmr"), "rrf_k": ("rrf",)}
 
 
@@ -198,7 +198,7 @@ def check_used(tuning: Tuning, fusion: str) -> None:
 
 
 def _parse_okapi(given: Any) -> tuple[float, float]:
-    """Return k1 and b, the usual ones where they are left out."""
+    """Return k1 and b, with defaults for missing ones."""
     if not isinstance(given, Mapping):
         raise QueryError(f"bm25 must be a mapping of k1 and b, not {given!r:.60}")
     for name in given:
@@ -226,9 +226,9 @@ UNREADABLE = "pointer_unreadable"
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryResult(Selection):
-    """An answer that tells how it was asked for, and in plain data says of its items more by name.
+    """An answer that records how it was requested, and has more keys per item as plain data.
 
-    Each has `level`, `body` (None where none was asked for), `metadata` and `source`: its fields
+    Each item also has `level`, `body` (None if not requested), `metadata` and `source`: its fields
     and its corpus.
     """
 
@@ -252,7 +252,7 @@ class DiscoveryResult(Selection):
 
 
 Corpora = Built | str | Sequence[Built | str]
-# Chooses of an artifact's records, and the one that matched, those to show.
+# Takes an artifact's records and the one that matched; returns those to show.
 Policy = Callable[[Sequence[StoredRecord], StoredRecord], Iterable[StoredRecord]]
 MinScore = float | str | Mapping[str, float | str | None] | None
 
@@ -284,23 +284,23 @@ def search(
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
 
-    Without `per_artifact` the `k` best records, however many of them are of one artifact.
+    Without `per_artifact` the `k` best records, even if several are of one artifact.
 
     `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names, `bm25` those of
     the ranking by words, {"k1": 1.5, "b": 0.75}. `rerank` is a function (query, texts) -> scores
-    from 0 to 1, or the name of a model, "cross-encoder[:MODEL]". It reads the first candidates of
-    each corpus again: they then stand in its order, its score being their evidence. It reads the
-    "surface" that matched, the first `rerank_max_chars` of the whole "artifact", or what a function
-    (corpus, hit) gives. `fetch_k` is how many records each leg brings, and how many are read again.
-    `dep_boost` is a function hit -> number that is added to the scores of the first 200 of each
-    corpus (see `dependency_evidence_boost`); they then stand in the order of the sums.
-    `formulate` is a function from the query to a wording or several, of which each is searched: an
-    artifact counts once, at its best score; none means the query itself. A reranker judges by
-    the query, not by the wording that found a candidate.
+    from 0 to 1, or the name of a model, "cross-encoder[:MODEL]". It rereads the first candidates of
+    each corpus: they are then in its order, with its scores as their evidence. It reads the
+    "surface" that matched, the first `rerank_max_chars` of the whole "artifact", or the result of a
+    function (corpus, hit). `fetch_k` is how many records each leg returns, and how many are
+    reranked. `dep_boost` is a function hit -> number that is added to the scores of the first 200
+    of each corpus (see `dependency_evidence_boost`); they are then in the order of the sums.
+    `formulate` is a function from the query to one or several wordings, each of which is searched:
+    an artifact counts once, at its best score; without wordings the query itself is searched. A
+    reranker judges by the query, not by the wording that found a candidate.
 
-    Of a list of corpora the `k` best of all: by "confidence" (the highest score comes first), "rrf"
-    (by ranks: weight / (merge_rrf_k + rank)), "score" (by weighted score; needs one embedder) or
-    a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
+    For a list of corpora, the `k` best of all: by "confidence" (the highest score comes first),
+    "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by weighted score; needs one embedder)
+    or a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
     """
     options = locals()
     asked = _make_query(options)
@@ -317,7 +317,7 @@ def select(
     gap_ratio: float = 0.5,
     min_score: float | str | None = "auto",
 ) -> Choice:
-    """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
+    """Select a few of the hits, or none; a callable strategy takes hits and returns some."""
     spec, custom = _make_spec(strategy, max_k, rel, gap_ratio, min_score)
     selection.check_spec(spec, custom)
     return replace(selection.select(hits, spec, custom), candidates=tuple(hits))
@@ -359,10 +359,10 @@ def discover(
 
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
     merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
-    is left out. `signals["per_source"]` says what was found in each. `rel` holds as it is given;
-    None keeps hits with at least half of the first one's odds. With `related` each hit comes with
-    what belongs to it in the asked corpora. With several wordings (see `formulate` of
-    `search`) what any of them finds above its floor is selected among.
+    is left out. `signals["per_source"]` reports the results of each. `rel` is used as given; None
+    keeps hits with at least half of the first one's odds. With `related` each hit comes with its
+    related artifacts in these corpora. With several wordings (see `formulate` of `search`) the
+    selection is among the hits of all that are above their floor.
     """
     options = locals()
     floors = min_score if isinstance(min_score, Mapping) else {}
@@ -386,12 +386,12 @@ def disclose(
 ) -> list[Disclosure]:
     """Return the payload of selected hits, in their order; the hits stay as they are.
 
-    Each has the summary and the score of its hit, at every level. It comes from the corpus that
-    was found in, noted `changed` where it was indexed again since then, `gone` where it is held no
-    more. Raises NotFound where that corpus is closed.
+    Each payload has the summary and the score of its hit, at every level. It comes from the corpus
+    that the hit was found in, marked `changed` if the artifact was indexed again since then, `gone`
+    if it was deleted. Raises NotFound if that corpus is closed.
 
     `expand` is as on a Query, or a function (records, seed) -> records. The body comes from
-    `loader` (fields -> text) or `store` (pointer -> text) where one of them is given.
+    `loader` (fields -> text) or `store` (pointer -> text) if one of them is given.
     """
     if loader is not None and store is not None:
         raise QueryError("give a loader or a store, not both")
@@ -408,7 +408,7 @@ def disclose(
 def _choose_body_reader(
     loader: Callable[[Mapping[str, Any]], str] | None, store: Mapping[str, str] | None
 ) -> Callable[[Hit], str | None] | None:
-    """Return how the caller's own place gives a hit's body; None where there is no such place."""
+    """Return a function that reads a hit's body from the caller's storage; None without any."""
     if loader is not None:
         return lambda hit: loader(hit.fields)
     return None if store is None else lambda hit: store.get(hit.pointer)
@@ -445,7 +445,7 @@ def _add_passage(
 
 
 def _expand_by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> ExpandedText:
-    """Return the passage that a caller's own policy chooses; nothing chosen gives the seed alone.
+    """Return the passage that the caller's policy chooses; if it chooses nothing, the seed alone.
 
     Raises QueryError for records that are not the artifact's.
     """
@@ -462,9 +462,9 @@ def _expand_by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy
 def records_for_artifact(
     corpus: Built | str, artifact_id: str, *, surface_kind: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the stored records of an artifact in plan order: the way to its siblings.
+    """Return the stored records of an artifact in plan order, which include its siblings.
 
-    With `surface_kind` those of that kind alone.
+    With `surface_kind`, only records of that kind.
     """
     built = find_built(corpus)
     records = built.engine.records(f"{built.name}/{artifact_id}")
@@ -472,9 +472,9 @@ def records_for_artifact(
 
 
 def coverage(corpus: Built | str) -> CorpusCoverage:
-    """Walk a corpus' directories and return how much of what lies there is indexed.
+    """Walk a corpus' directories and return how much of their content is indexed.
 
-    The walk is not its source's own: what that overlooks is missing here.
+    The walk is independent of the source: files that the source overlooks count as missing.
     """
     built = find_built(corpus)
     (found,) = built.engine.coverage(built.name)
@@ -492,18 +492,18 @@ def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:
 def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
     """Return a retriever for each corpus by name: those built by this user, and the daemon's.
 
-    `defaults` are keywords of `search`. A corpus is opened when its retriever is asked for.
+    `defaults` are keywords of `search`. A corpus is opened with its retriever.
     """
     return BoundSearches(search, defaults)
 
 
-# What a keyword of the functions above is called in a Query, where it has another name there.
+# The names in a Query of keywords of the functions above, if they differ.
 _QUERY_NAMES = {"filter": "where", "surface_weights": "weights", "disclose_level": "level"}
 _QUERY_FIELDS = frozenset("k mode where surfaces fusion weights level expand related place".split())
 
 
 def _make_query(options: Mapping[str, Any]) -> Query:
-    """Make the query that the keywords of a call describe. Raises QueryError for a wrong one."""
+    """Make the query that the keywords of a call describe. Raises QueryError for an invalid one."""
     named = {_QUERY_NAMES.get(name, name): value for name, value in options.items()}
     asked = {name: named[name] for name in named.keys() & _QUERY_FIELDS}
     asked |= {"where": named["where"] or {}, "weights": named["weights"] or {}}
@@ -531,7 +531,7 @@ def _join_corpora(options: Mapping[str, Any], choosing: SelectionOptions) -> Sev
 
 
 def _check_single(choosing: SelectionOptions) -> None:
-    """Raise QueryError where one corpus is asked in a way that belongs to several."""
+    """Raise QueryError for one corpus with keywords that need several."""
     if choosing.floors or replace(choosing, selector=None, boost=None) != DEFAULT_OPTIONS:
         raise QueryError(
             "merge, merge_weights, merge_rrf_k and a min_score by name are for a list of corpora",

@@ -1,14 +1,14 @@
 r"""BM25 over a list of documents in memory: a small exact contract, without a corpus or a model.
 
-A text is lower-cased and cut at what is no Unicode word character (`\W+`); words of two characters
-or more that are not in STOP_WORDS count, in documents and queries alike. With N documents, of which
-df hold a word, tf the times that one document holds it, and dl its words (avgdl on average), the
-word adds
+A text is lower-cased and split at anything but Unicode word characters (`\W+`); words of two
+characters or more that are not in STOP_WORDS count, in documents and queries alike. With N
+documents, df of which hold a word, tf its count in one document, and dl that document's words
+(avgdl on average), the word adds
 
     ln(1 + (N - df + 0.5) / (df + 0.5)) * tf * (K1 + 1) / (tf + K1 * (1 - B + B * dl / avgdl))
 
-to that document's score, as often as the query has it. This is no leg of the search of corpora,
-which analyses words otherwise (`irdaemon.text`).
+to that document's score, once for each time that the query has it. This is not a leg of the search
+of corpora, which analyses words differently (`irdaemon.text`).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ STOP_WORDS = frozenset(
 _BETWEEN_WORDS = re.compile(r"\W+")
 _SHORTEST = 2
 _KEYS = ("text", "meta")
-# What adds up to the same number in another order is the same score.
+# Sums of the same numbers in another order count as equal scores.
 _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text, and its owner's metadata."""
+    """A text, and the caller's metadata."""
 
     text: str
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -56,8 +56,8 @@ class Document:
 class DocumentIndex:
     """Documents and the counts of BM25. It never changes; any thread may search it.
 
-    `vocabulary` numbers the words that occur. `bm25` is None where none does. `tf` counts the words
-    of each document.
+    `vocabulary` numbers the words that occur. `bm25` is None without any word. `tf` counts the
+    words of each document.
     """
 
     documents: tuple[Document, ...]
@@ -85,7 +85,7 @@ class DocumentIndex:
 
     @property
     def dl(self) -> tuple[int, ...]:
-        """Return the number of words that count in each document."""
+        """Return the number of counted words in each document."""
         return tuple(sum(counts.values()) for counts in self.tf)
 
     @property
@@ -95,7 +95,7 @@ class DocumentIndex:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the words of a text that count, in order, repeats included."""
+    """Return the counted words of a text, in order, with repeats."""
     words = _BETWEEN_WORDS.split(text.lower())
     return [word for word in words if len(word) >= _SHORTEST and word not in STOP_WORDS]
 
@@ -103,7 +103,7 @@ def tokenize(text: str) -> list[str]:
 def as_documents(docs: Iterable[object]) -> tuple[Document, ...]:
     """Return texts and mappings {text, meta} as documents, which are copies.
 
-    Raises QueryError for anything else, naming its place from 1.
+    Raises QueryError for anything else, naming its position from 1.
     """
     if isinstance(docs, (str, bytes, Mapping)) or not isinstance(docs, Iterable):
         raise QueryError(
@@ -143,7 +143,7 @@ def _make_error(message: str) -> QueryError:
 def build_index(docs: Iterable[object]) -> DocumentIndex:
     """Return the index of documents, which are texts or mappings {text, meta}. Raises QueryError.
 
-    A document without any word that counts is kept, and never found.
+    A document without any counted word is stored, but never found.
     """
     documents = as_documents(docs)
     words = [tokenize(each.text) for each in documents]
@@ -154,7 +154,7 @@ def build_index(docs: Iterable[object]) -> DocumentIndex:
 
 
 def _index_words(ids: list[list[int]], vocabulary: Mapping[str, int]) -> bm25s.BM25:
-    bm25s = load_quiet("bm25s")  # with scipy behind it 28 MB and 0.15 s
+    bm25s = load_quiet("bm25s")  # with scipy, a dependency: 28 MB and 0.15 s
     found = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64")
     corpus = bm25s.tokenization.Tokenized(ids=ids, vocab=dict(vocabulary))
     found.index(corpus, show_progress=False)
@@ -174,7 +174,7 @@ def ranked(index: DocumentIndex, query: str, k: int) -> list[tuple[int, float]]:
 def search(index: DocumentIndex, query: str, k: int) -> list[dict[str, Any]]:
     """Return the best `k` documents as {text, meta, score}, best first, ties by position.
 
-    There are fewer where fewer hold a word of the query. Raises QueryError for a `k` below 1.
+    Fewer are returned if fewer hold a word of the query. Raises QueryError for a `k` below 1.
     """
     found = ((index.documents[at], score) for at, score in ranked(index, query, k))
     return [
@@ -184,7 +184,7 @@ def search(index: DocumentIndex, query: str, k: int) -> list[dict[str, Any]]:
 
 
 def check_count(name: str, value: object) -> None:
-    """Raise QueryError for anything but a whole number from 1 up."""
+    """Raise QueryError for anything but a positive integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise QueryError(f"{name} must be a whole number from 1 up, not {value!r:.60}")
 
@@ -193,14 +193,14 @@ def _score_words(index: DocumentIndex, words: list[str]) -> NDArray[np.float64]:
     ids = [index.vocabulary[word] for word in words if word in index.vocabulary]
     if index.bm25 is None or not ids:
         return np.zeros(len(index), np.float64)
-    # bm25s leaves the factor out, which changes no order.
+    # bm25s omits the factor, which does not affect the order.
     scores: NDArray[np.float64] = index.bm25.get_scores_from_ids(ids) * (K1 + 1)
     return np.round(scores, _DECIMALS)
 
 
-# Documents as a tool of a model: a callable over a list of texts, and its schema.
+# Documents as a tool for a model: a callable over a list of texts, and its schema.
 
-# A name of a tool that every provider of models accepts.
+# A tool name that every provider of models accepts.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 Schema = dict[str, Any]
@@ -211,8 +211,8 @@ _SCHEMAS = {"openai": "parameters", "anthropic": "input_schema", "mcp": "inputSc
 class DocsTool:
     """Search a fixed list of documents by BM25; see `irdaemon.library.inmemory` for the contract.
 
-    Called with a query, and how many passages are wanted at most, it returns them as {text, meta,
-    score}, best first. `__name__` and `__doc__` are those of the tool. Any thread may call it.
+    Called with a query and the maximum number of passages, it returns them as {text, meta, score},
+    best first. `__name__` and `__doc__` are those of the tool. Any thread may call it.
     """
 
     def __init__(self, name: str, description: str, index: DocumentIndex, top_k: int):
@@ -225,7 +225,7 @@ class DocsTool:
         return f"<tool {self.__name__!r}: {len(self._index)} documents>"
 
     def __call__(self, query: str, top_k: int | None = None) -> list[dict[str, Any]]:
-        """Return the passages that answer a query best. Raises QueryError for a wrong argument."""
+        """Return the best passages for a query. Raises QueryError for an invalid argument."""
         wanted = self.top_k if top_k is None else top_k
         check_count("top_k", wanted)
         return search(self._index, query, wanted)
@@ -260,7 +260,7 @@ class DocsTool:
 def docs_tool(name: str, description: str, docs: Iterable[object], top_k: int = 4) -> DocsTool:
     """Return a tool that searches documents: texts, or mappings {text, meta}.
 
-    Raises QueryError, naming the tool and the entry, for a name that is no identifier, an empty
+    Raises QueryError, naming the tool and the entry, for a name that is not an identifier, an empty
     description, a document without text, or a `top_k` below 1.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Learning in process: uses and expected prompts, counted into how artifacts are found."""
+"""Learning in process: let uses and expected prompts affect how artifacts are found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from irdaemon.library.built import Built, find_built
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.types import Floor, LearnReport, Use
 
-# Floors for reranked answers, found and kept where a program asks for it.
+# Floors for reranked answers, computed and stored on request.
 
 
 def calibrate(
@@ -34,13 +34,13 @@ def calibrate(
     rerank_text: str | TextOfHit = "surface",
     rerank_max_chars: int = RERANK_CHARS,
 ) -> Floor:
-    """Find the floor for a corpus' answers as this reranker scores them, and keep it.
+    """Compute and store the floor for a corpus' answers as this reranker scores them.
 
-    `discover` applies it, with `min_score="auto"`, to queries that are reranked in just this way,
-    until the corpus is calibrated again. Its `j` says how well it separates.
+    `discover` applies it, with `min_score="auto"`, to queries reranked in exactly this way, until
+    the corpus is calibrated again. Its `j` says how well it separates.
 
-    Raises QueryError for a reranker without a name to keep it by and for a corpus that is too
-    small, Unavailable where the corpus is open for reading only or a model is missing.
+    Raises QueryError for a reranker without a name to store it by and for a corpus that is too
+    small, Unavailable if the corpus is open for reading only or a model is missing.
     """
     built = find_built(corpus)
     engine, configured = built.engine, built.engine.corpora[built.name]
@@ -71,18 +71,18 @@ def calibrate(
 
 
 def _go_on() -> None:
-    """Go on: nothing waits for the caller's thread."""
+    """Never yield: no other work waits for the caller's thread."""
 
 
 def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> LearnReport:
-    """Count prompts that led to a use into how a corpus' artifacts are found, where that helps.
+    """Learn from prompts that led to a use of a corpus' artifacts, if that helps.
 
-    `uses` are all that are known: what was learned before is replaced, and kept for `roll_back`.
-    Each is a Use, or a mapping with `prompt`, `gold` (ids) and, where known, `session` and `at`.
-    Nothing changes unless the newest fifth of them is ranked better with what the others teach, and
-    what calibration asks is ranked no worse.
+    `uses` are all known uses: they replace what was learned before, which is stored for
+    `roll_back`. Each is a Use, or a mapping with `prompt`, `gold` (ids) and, if known, `session`
+    and `at`. Nothing changes unless the newest fifth of them is ranked better with what the others
+    teach, and the queries of calibration are ranked no worse.
 
-    Raises QueryError for what is no use, Unavailable for a corpus that is open for reading only.
+    Raises QueryError for an invalid use, Unavailable for a corpus that is open for reading only.
     """
     built = find_built(corpus)
     report = _make_learning(built).learn(parse_uses(uses))
@@ -91,7 +91,10 @@ def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> Learn
 
 
 def roll_back(corpus: Built | str) -> int:
-    """Serve what a corpus had learned before the last time, once; return how many items change."""
+    """Restore what a corpus had learned before the last time; return how many items change.
+
+    Only one step can be undone.
+    """
     built = find_built(corpus)
     changed = _make_learning(built).roll_back()
     built.engine.drain()
@@ -104,14 +107,15 @@ def add_prompts(
     *,
     misses: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> int:
-    """Have artifacts found by what people type who need them; return how many change.
+    """Make artifacts findable by prompts that people would type; return how many change.
 
-    `prompts` has by id what somebody would type, `misses` what is near and means another artifact.
-    They replace what was given of these ids before; an empty list takes that away. They count at
-    once, and of ten artifacts or more as long as they help: see docs/prompts.md.
+    `prompts` has, by id, prompts that somebody would type, `misses` similar prompts that mean
+    another artifact. They replace the prompts given earlier for these ids; an empty list removes
+    them. They count at once, and for ten artifacts or more as long as they help: see
+    docs/prompts.md.
 
-    Raises NotFound for an id that is not there, QueryError for what is no prompt, Unavailable for a
-    corpus that is open for reading only.
+    Raises NotFound for an unknown id, QueryError for an invalid prompt, Unavailable for a corpus
+    that is open for reading only.
     """
     built = find_built(corpus)
     state = built.engine.state

@@ -1,7 +1,7 @@
-"""Selectors, synopses and formulators that ask a language model of your own.
+"""Selectors, synopses and formulators that ask the caller's language model.
 
-A function of the caller's is asked, or an endpoint: BASE_URL#MODEL, by default that of [models] in
-the configuration. Nothing is asked before its first use. docs/models.md says what is sent.
+The model is a function, or an endpoint: BASE_URL#MODEL, by default that of [models] in the
+configuration. It is not asked before its first use. docs/models.md says what is sent.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def make_llm_selector(
     """Return a selector in which a model chooses: `select(hits, strategy=selector)`.
 
     `chooser(query=, candidates=)` gets "- id: text" lines of the first ten and returns ids, best
-    first, or [] or "none" where none serves, which abstains with the reason `llm:none`. Where it
-    raises or returns anything else `fallback` (a strategy's name, or a selector) chooses, and the
-    signal `fallback` says why. `timeout_s` is for the endpoint; a chooser keeps a time of its own.
+    first, or [] or "none" if none fits, which abstains with the reason `llm:none`. If it raises or
+    returns anything else, `fallback` (a strategy's name, or a selector) chooses, and the signal
+    `fallback` says why. `timeout_s` is for the endpoint; a chooser has to limit its own time.
     """
     chosen_by = chooser or make_chooser(_make_model(endpoint), _check_seconds(timeout_s))
     return ModelSelector(query, chosen_by, fallback)
@@ -58,7 +58,7 @@ def make_llm_formulator(
 ) -> Formulator:
     """Return a formulator in which a model gives `n` wordings: `search(..., formulate=it)`.
 
-    Where `rewriter` (or the endpoint) fails or gives none, those of `fallback` are taken, by
+    If `rewriter` (or the endpoint) fails or returns none, the wordings of `fallback` are used, by
     default the query itself.
     """
     asked = rewriter or make_rewriter(_make_model(endpoint), n, _check_seconds(timeout_s))
@@ -77,9 +77,9 @@ def make_llm_synthesizer(
 ) -> Synthesizer:
     """Return a synthesizer, for `with_synopsis`, in which a model summarises an artifact's text.
 
-    `summarize` takes a text and returns its synopsis. The text is `text_key` of a mapping, or its
-    `text_fields` and nothing else. `prompt` has a place `{text}`. What is empty or fails gives no
-    synopsis. The identity is made of model, prompt and fields where `synthesizer_id` gives none.
+    `summarize` takes a text and returns its synopsis. The text is `text_key` of a mapping, or only
+    its `text_fields`. `prompt` contains `{text}`. An empty reply or a failure gives no synopsis.
+    Unless `synthesizer_id` is given, the identity is made of model, prompt and fields.
     """
     model = "own"
     if summarize is None:
@@ -104,13 +104,14 @@ def with_synopsis(
 ) -> IndexingStrategy:
     """Return a strategy that puts a synopsis of each artifact before the surfaces of another.
 
-    `synthesize(artifact)` returns the synopsis; an empty one, or none for text, adds no surface.
-    By default the configured model summarises what the strategy indexes, of a package its name,
-    description and README. `when` is "always", or says for an artifact whether it is asked.
+    `synthesize(artifact)` returns the synopsis; an empty one, or anything but text, adds no
+    surface. By default the configured model summarises what the strategy indexes: for a package,
+    its name, description and README. `when` is "always", or a function of an artifact that says
+    whether to ask.
 
-    The identities of strategy, synthesizer and `when` are in the recipe, so that another one reads
-    every artifact again: the ids that are given, those that the functions have as `synthesizer_id`
-    and `when_id`, else their names, or their code where they have none.
+    The identities of strategy, synthesizer and `when` are in the recipe, so that a change of one
+    reads every artifact again. They are the given ids, or the functions' `synthesizer_id` and
+    `when_id`, else their names, or their code if they have no name.
     """
     gate = Gate.parse(when, when_id)
     if synthesize is None:
@@ -124,7 +125,7 @@ def _make_model(address: str | None) -> Complete:
 
 
 def _find_endpoint(address: str | None) -> ModelEndpoint:
-    """Return the endpoint at an address, or that of the configuration. Raises QueryError."""
+    """Return the endpoint at an address, or the configured one. Raises QueryError."""
     if address is not None:
         return ModelEndpoint.from_address(address)
     configured = load_config().models.make_endpoint()

@@ -1,8 +1,9 @@
-"""Reranking by the call: what reads candidates again, what it reads of them, and its name.
+"""Reranking by the call: the reranker of candidates, the text that it reads, and its name.
 
-Floors are kept by that name, so that none is applied to scores of another scale. A function has it
-from its attribute `rerank_id`, else `model_name`, else from where it is defined; one that is made
-again each time (a lambda, a closure, a bound method, a partial) has none.
+Floors are stored under that name, so that none is applied to scores of another scale. A function
+takes it from its attribute `rerank_id`, else `model_name`, else from where it is defined; a
+function that is created anew each time (a lambda, a closure, a bound method, a partial) has no
+name.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.edges import normalize_name
 from irdaemon.types import Hit
 
-# Dependencies as evidence: what a package is built on says what it is for, whatever its prose.
+# Dependencies as evidence: the libraries that a package uses show its purpose, regardless of its
+# prose.
 
 
 def dependency_evidence_boost(
@@ -36,8 +38,8 @@ def dependency_evidence_boost(
     """Return a `dep_boost` for `search` that rewards dependencies on some libraries.
 
     It adds `weight` * min(n, saturate) / saturate, where n is how many of `relevant_libs` a hit's
-    `deps_field` names. Scores lie between 0 and 1, so a weight of .02 to .05 is much. Raises
-    TypeError for a bare text, QueryError for a weight that is not a number from 0.
+    `deps_field` names. Scores lie between 0 and 1, so a weight of .02 to .05 is large. Raises
+    TypeError for a bare text, QueryError for a weight that is not a number of at least 0.
     """
     if isinstance(relevant_libs, str):
         raise TypeError(f"relevant_libs is a collection of names, not the text {relevant_libs!r}")
@@ -56,24 +58,24 @@ def dependency_evidence_boost(
     return boost
 
 
-# From a query and texts: for each how well it answers, from 0 to 1.
+# Takes a query and texts; returns how well each text answers, from 0 to 1.
 ScoreTexts = Callable[[str, Sequence[str]], Sequence[float]]
-# From a corpus and a hit: what is read of it.
+# Takes a corpus and a hit; returns the text to read.
 TextOfHit = Callable[[Built, Hit], str]
 RERANK_TEXTS = ("surface", "artifact")
-# What a cross-encoder takes in of a text is less.
+# More than a cross-encoder can read of a text.
 RERANK_CHARS = 2_000
 
 
 class FromScores:
-    """Rerank by a function; what it returns is checked."""
+    """Rerank by a function, and check its result."""
 
     def __init__(self, function: ScoreTexts):
         self.id = name_function(function)
         self._function = function
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a score for each text. Raises QueryError for what is no such scores."""
+        """Return a score for each text. Raises QueryError for invalid scores."""
         try:
             given = np.asarray(self._function(query, list(texts)), np.float32)
         except (TypeError, ValueError) as error:
@@ -88,10 +90,10 @@ class FromScores:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """The reranking that a call asks for: the reranker, None for none, and the text to read.
+    """The reranking that a call requests: the reranker, None for none, and the text to read.
 
-    `text` is "surface", "artifact" or a function; of a whole artifact the first `chars` characters
-    are read.
+    `text` is "surface", "artifact" or a function; only the first `chars` characters of a whole
+    artifact are read.
     """
 
     rerank: ScoreTexts | str | None = None
@@ -99,7 +101,7 @@ class Reranking:
     chars: int = RERANK_CHARS
 
     def check(self) -> Reranking:
-        """Return it. Raises QueryError for what is no reranker or no text; loads no model."""
+        """Return this reranking, without loading a model. Raises QueryError if it is invalid."""
         if isinstance(self.rerank, str):
             check_reranker(self.rerank)
         elif self.rerank is not None and not callable(self.rerank):
@@ -125,9 +127,9 @@ class Reranking:
         return self
 
     def bind(self, corpora: Mapping[str, Built]) -> Rereading:
-        """Return how candidates of these corpora are read again.
+        """Return a function that reranks candidates of these corpora.
 
-        Raises Unavailable where a model or its package is not on this machine.
+        Raises Unavailable if a model or its package is not on this machine.
         """
         reranker = self._load()
         return Rereading(reranker, self._choose_text(corpora), self._make_key(reranker.id))
@@ -147,7 +149,7 @@ class Reranking:
         return lambda found: self._read_own(corpora[found.index.corpus], found)
 
     def _read_whole(self, built: Built, found: Candidate) -> str:
-        """Return the text of an artifact; of its surface, where it is held no more."""
+        """Return the text of an artifact; that of its surface if the artifact was deleted."""
         try:
             records = built.engine.records(f"{built.name}/{found.card.artifact_id}")
         except NotFound:
@@ -163,7 +165,7 @@ class Reranking:
         return text
 
     def _make_key(self, reranker: str) -> str:
-        """Return the name that floors are kept by, "" where a part of it has none."""
+        """Return the name that floors are stored under, "" if a part of it has no name."""
         if self.text == "surface":
             return make_floor_key(reranker)
         if isinstance(self.text, str):
@@ -177,7 +179,7 @@ NOT_RERANKED = Reranking()
 
 
 def name_function(function: Any) -> str:
-    """Return a name of a function that holds in every process, "" where it has none."""
+    """Return a name of a function that is the same in every process, "" without one."""
     for attribute in ("rerank_id", "model_name"):
         if given := getattr(function, attribute, None):
             return str(given)
@@ -189,5 +191,5 @@ def name_function(function: Any) -> str:
 
 @cache
 def _load_reranker(name: str) -> Reranker:
-    """Return the reranker of a name; its model is loaded once."""
+    """Return the reranker of a name, loading its model only once."""
     return make_reranker(name)

@@ -1,4 +1,4 @@
-"""Discover as a tool of an agent: a function from a query to plain data, ready for JSON."""
+"""Offer discover as an agent's tool: a function from a query to plain data, ready for JSON."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def search(
     rerank: ScoreTexts | str | None = None,
     rerank_text: str | TextOfHit = "surface",
 ) -> dict[str, Any]:
-    """Return what `ir.discover` answers as plain data: few hits, or none and a reason."""
+    """Return the answer of `ir.discover` as plain data: few hits, or none and a reason."""
     found = discover(
         corpus, query, k=k, mode=mode, filter=filter, rerank=rerank, rerank_text=rerank_text
     )
-    return Selection.to_dict(found)  # without what its items say twice: a model reads it
+    return Selection.to_dict(found)  # without keys that repeat its items, since a model reads it
 
 
 search_tool = search
@@ -43,9 +43,9 @@ def make_search(
     rerank: ScoreTexts | str | None = None,
     rerank_text: str | TextOfHit = "surface",
 ) -> Callable[..., dict[str, Any]]:
-    """Return a tool (query, k=...) -> plain data that searches this corpus alone.
+    """Return a tool (query, k=...) -> plain data that searches only this corpus.
 
-    It is called `search_NAME`, by default the corpus' own, and `description` is its docstring.
+    Its name is `search_NAME`, by default with the corpus' name, and `description` is its docstring.
     """
     label = name or _label(corpus)
     own_k = k

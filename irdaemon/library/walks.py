@@ -1,7 +1,7 @@
 """Walks over a built corpus: from summaries down to passages, and from packages to dependents.
 
-A node's score is the evidence of its records for the query, as a search without selection counts
-it: of vectors and words, of words alone where the corpus has no vectors.
+A node's score is the evidence of its records for the query, as in a search without selection: of
+vectors and words, or of words alone if the corpus has no vectors.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from irdaemon.types import Edge, Hit, Query
 
 # The loop of a walk, over any nodes: a policy says what a node is and where it leads.
 #
-# What makes a walk end belongs to the loop and not to the policy: a node is committed once, no
-# deeper than `max_depth` and no more than `node_budget` of them, and only so many wait to be. So a
-# policy that never stops, leads in circles or yields for ever still ends.
+# The loop, not the policy, ensures that a walk ends: a node is committed once, no deeper than
+# `max_depth` and at most `node_budget` in all, and the number of waiting nodes is limited. So a
+# walk ends even if its policy never stops, leads in circles or yields forever.
 
 MAX_DEPTH = 2
 NODE_BUDGET = 64
-# Nodes that wait to be scored in one step.
+# The most nodes that wait to be scored in one step.
 _MOST_WAITING = 10_000
 
-# A node of a policy's own, how deep it lies, and its score.
+# A policy's own node, its depth, and its score.
 ScoredNode = tuple[Any, int, float]
 
 
@@ -43,7 +43,7 @@ ScoredNode = tuple[Any, int, float]
 class WalkState:
     """The state of one walk, for its policy to read.
 
-    `visited` holds the ids of committed nodes, `results` their hits. `cache` is the policy's own.
+    `visited` holds the ids of committed nodes, `results` their hits. `cache` belongs to the policy.
     """
 
     query: str
@@ -56,10 +56,10 @@ class WalkState:
 
 @runtime_checkable
 class WalkPolicy(Protocol):
-    """What a walk goes over: any nodes, of which the policy alone knows what they are."""
+    """The policy of a walk: it alone knows what its nodes are."""
 
     def seed(self, state: WalkState, store: Any) -> Iterable[Any]:
-        """Return the nodes to begin with."""
+        """Return the nodes to start from."""
         ...
 
     def score(self, state: WalkState, node: Any, store: Any) -> float:
@@ -67,7 +67,7 @@ class WalkPolicy(Protocol):
         ...
 
     def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> Iterable[ScoredNode]:
-        """Return which of the scored nodes to commit, in order."""
+        """Return the scored nodes to commit, in order."""
         ...
 
     def expand(self, state: WalkState, node: Any, store: Any) -> Iterable[Any]:
@@ -75,11 +75,11 @@ class WalkPolicy(Protocol):
         ...
 
     def node_id(self, node: Any) -> Hashable:
-        """Return by what a node is known again."""
+        """Return the identity of a node."""
         ...
 
     def stop(self, state: WalkState) -> bool:
-        """Return whether what was found suffices."""
+        """Return whether the results suffice."""
         ...
 
     def to_hit(self, state: WalkState, node: Any, score: float, depth: int) -> Hit | None:
@@ -89,14 +89,14 @@ class WalkPolicy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WalkBounds:
-    """How far a walk may go, and how many hits it returns."""
+    """The limits of a walk, and how many hits it returns."""
 
     max_depth: int = MAX_DEPTH
     node_budget: int = NODE_BUDGET
     k: int = 10
 
     def check(self) -> None:
-        """Raise QueryError for a bound that is no whole number, or too low."""
+        """Raise QueryError for a bound that is not an integer, or too low."""
         for name, least in (("max_depth", 0), ("node_budget", 1), ("k", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -106,7 +106,7 @@ class WalkBounds:
 def walk_links(query: str, store: Any, policy: WalkPolicy, bounds: WalkBounds) -> list[Hit]:
     """Return the hits of a walk, best first; ties stay in the order of their commitment.
 
-    `store` is handed to the policy as it is. Raises QueryError for invalid bounds.
+    `store` is passed to the policy as it is. Raises QueryError for invalid bounds.
     """
     bounds.check()
     found = _Walk(query, store, policy, bounds).hits()
@@ -114,7 +114,7 @@ def walk_links(query: str, store: Any, policy: WalkPolicy, bounds: WalkBounds) -
 
 
 class _Walk:
-    """One walk. What was committed is kept here too, where no policy can change it."""
+    """One walk. It keeps committed nodes here, where no policy can change them."""
 
     def __init__(self, query: str, store: Any, policy: WalkPolicy, bounds: WalkBounds):
         self._store, self._policy, self._bounds = store, policy, bounds
@@ -123,7 +123,7 @@ class _Walk:
         self._hits: list[Hit] = []
 
     def hits(self) -> list[Hit]:
-        """Go on until nothing is left, the budget is used up or the policy says so."""
+        """Continue until no node is left, the budget is used up or the policy stops."""
         waiting = [
             (node, 0) for node in islice(self._policy.seed(self._state, self._store), _MOST_WAITING)
         ]
@@ -132,7 +132,7 @@ class _Walk:
         return self._hits
 
     def _step(self, waiting: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
-        """Commit those nodes that the policy selects; return what they lead to."""
+        """Commit the nodes that the policy selects; return the nodes that they lead to."""
         scored = [
             (node, depth, self._policy.score(self._state, node, self._store))
             for node, depth in waiting
@@ -153,7 +153,7 @@ class _Walk:
         return reached
 
     def _commit(self, node: Any, depth: int, score: float) -> bool:
-        """Commit a node and keep its hit; return false for one that was committed before."""
+        """Commit a node and store its hit; return False if it was committed before."""
         known = self._policy.node_id(node)
         if known in self._committed:
             return False
@@ -175,10 +175,10 @@ _NAMESAKES = 1_000
 
 @runtime_checkable
 class GraphStore(Protocol):
-    """A graph that can be walked: what is at a node, and which nodes are beside it."""
+    """A graph to walk: the content of a node, and its neighbours."""
 
     def __getitem__(self, node_id: Any) -> Any:
-        """Return what is at a node."""
+        """Return the content of a node."""
         ...
 
     def neighbors(self, node_id: Any, *, edge_type: str | None = None) -> Iterable[Any]:
@@ -187,11 +187,11 @@ class GraphStore(Protocol):
 
 
 class CorpusGraph:
-    """The artifacts of one corpus and their links, as they are held at each call.
+    """The artifacts of one corpus and their links, as they are stored at each call.
 
     `graph[id]` are the artifact's records. A target is an id or a name, or (corpus, id) of another
-    corpus. Targets of REF, NAMES and USED are names in one spelling: lower case, `-` for every run
-    of `-`, `_` and `.`; those of other types are exact.
+    corpus. Targets of REF, NAMES and USED are names in a canonical spelling: lower case, `-` for
+    every run of `-`, `_` and `.`; those of other types are exact.
     """
 
     def __init__(self, corpus: Built | str):
@@ -205,21 +205,21 @@ class CorpusGraph:
         return self._built.engine.ledger.artifacts.list_records(self.source, node_id)
 
     def neighbors(self, node_id: str, *, edge_type: str | None = None) -> list[NodeId]:
-        """Return the targets of an artifact's edges in their order, each once."""
+        """Return the distinct targets of an artifact's edges, in their order."""
         edges = self._built.engine.ledger.links.list_edges(self.source, node_id)
         wanted = (edge for edge in edges if edge_type in (None, edge.type))
         targets = ((e.corpus, e.target) if e.corpus else e.target for e in wanted)
         return list(dict.fromkeys(targets))
 
     def edge_types(self, node_id: str) -> list[str]:
-        """Return the types of an artifact's edges in their order, each once."""
+        """Return the distinct types of an artifact's edges, in their order."""
         edges = self._built.engine.ledger.links.list_edges(self.source, node_id)
         return list(dict.fromkeys(edge.type for edge in edges))
 
     def reverse_neighbors(self, node_id: Target, *, edge_type: str = REF) -> list[str]:
-        """Return the ids of the artifacts whose edges lead to a node: of a package its dependents.
+        """Return the ids of artifacts with edges to a node: for a package, its dependents.
 
-        The node need not be in the corpus. An artifact is also found by its name.
+        The node need not be in the corpus. A node may also be given by an artifact's name.
         """
         links = self._built.engine.ledger.links
         found = (
@@ -229,7 +229,7 @@ class CorpusGraph:
         return list(dict.fromkeys(each for ids in found for each in ids))
 
     def fan_in(self, node_id: Target, *, edge_type: str = REF) -> int:
-        """Return how many artifacts have edges that lead to a node."""
+        """Return how many artifacts have edges to a node."""
         return len(self.reverse_neighbors(node_id, edge_type=edge_type))
 
     def max_fan_in(self, *, edge_type: str = REF) -> int:
@@ -237,10 +237,10 @@ class CorpusGraph:
         return self._built.engine.ledger.links.count_most_leading(self.source, edge_type)
 
     def resolve(self, node_id: Target, *, edge_type: str = REF) -> NodeId:
-        """Return the id of the artifact that a node is, else the node as edges lead to it.
+        """Return the id of the artifact that a node is, else the node as edges refer to it.
 
-        Ids and names are compared in one spelling where edges of the type lead to names. Of several
-        artifacts an exact id is taken, else the first by id.
+        Ids and names are compared in the canonical spelling if edges of the type lead to names. Of
+        several artifacts an exact id is taken, else the first by id.
         """
         corpus, target = canonical_node_id(node_id, source=self.source)
         if corpus != self.source:
@@ -252,7 +252,7 @@ class CorpusGraph:
         return next((each.artifact_id for each in found), name)
 
     def _make_edges(self, node_id: Target, type: str) -> list[Edge]:
-        """Return the edges that would lead to a node, each once."""
+        """Return the distinct edges that would lead to a node."""
         corpus, target = canonical_node_id(node_id, source="")
         if corpus or type not in BY_NAME:
             return [Edge(type, target, corpus or "")]
@@ -262,9 +262,9 @@ class CorpusGraph:
 
 
 def canonical_node_id(target: Target, *, source: str | None) -> tuple[str | None, str]:
-    """Return a target as (corpus, id), that of `source` where it names no corpus.
+    """Return a target as (corpus, id), with the corpus of `source` if it names none.
 
-    Raises QueryError for a list that is no such pair.
+    Raises QueryError for a list that is not such a pair.
     """
     if isinstance(target, str):
         return source, target
@@ -293,9 +293,9 @@ def traverse(
 ) -> list[Hit]:
     """Walk from a query under a policy and return the `k` best hits.
 
-    `store` is what the policy walks over, a built corpus for those of this module. No node is
-    committed twice, none deeper than `max_depth`, and at most `node_budget` in all, whatever the
-    policy does. A hit's `fields` hold its `walk_depth`.
+    `store` is what the policy walks over, a built corpus for the policies of this module. No node
+    is committed twice, none deeper than `max_depth`, and at most `node_budget` in all, regardless
+    of the policy. A hit's `fields` hold its `walk_depth`.
     """
     return walk_links(query, store, policy, WalkBounds(max_depth, node_budget, k))
 
@@ -308,8 +308,8 @@ def collapsed_tree_policy(
 ) -> WalkPolicy:
     """Return the policy that goes from the best `seed_k` summaries down to their passages.
 
-    A summary whose artifact has passages only leads to them; one whose artifact has none is a hit
-    itself. Where there are no summaries at all nothing is found: search such a corpus.
+    A summary whose artifact has passages only leads to them; one without passages is itself a hit.
+    A corpus without summaries yields nothing: search it instead.
     """
     if not isinstance(seed_k, int) or isinstance(seed_k, bool) or seed_k < 1:
         raise QueryError(f"seed_k must be a whole number from 1, not {seed_k!r:.60}")
@@ -323,13 +323,13 @@ def reverse_dependency_policy(
     fan_in_weight: float = 0.0,
     proximity_weight: float = 0.0,
 ) -> WalkPolicy:
-    """Return the policy that goes from packages to those that depend on them, and on to theirs.
+    """Return the policy that goes from packages to their dependents, and on to theirs.
 
-    `seeds` are names, or (corpus, id); their order and spelling do not matter. One outside the
+    `seeds` are names, or (corpus, id); their order and spelling do not matter. A seed outside the
     corpus only leads on. A score is the best evidence of the artifact's records, plus
     `fan_in_weight` times its share of the greatest fan-in, plus `proximity_weight` / (1 + steps). A
-    hit's `fields` hold its `fan_in`, and the `seed` of which it is a dependent. Raises TypeError
-    for a bare text, QueryError for a weight that is not a number from 0.
+    hit's `fields` hold its `fan_in`, and the `seed` that it depends on. Raises TypeError for a bare
+    text, QueryError for a weight that is not a number of at least 0.
     """
     if isinstance(seeds, str):
         raise TypeError(f"seeds are a collection of names, not the text {seeds!r:.60}")
@@ -361,7 +361,7 @@ class _Scorer:
         self._bm25 = index.lexical.score_all(terms)
 
     def find_seeds(self, kinds: Sequence[str], k: int) -> list[Hit]:
-        """Return the `k` best hits by surfaces of some kinds, of those that there are."""
+        """Return the `k` best hits by existing surfaces of some kinds."""
         known = tuple(kind for kind in kinds if kind in self._index.rows.kind_names)
         if not known:
             return []
@@ -420,7 +420,7 @@ class _Passage:
 
 
 class _BestFirst:
-    """A policy that takes the best nodes first and never stops by itself."""
+    """A policy that takes the best nodes first and never stops."""
 
     def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
         return sorted(scored, key=lambda each: -each[2])
@@ -485,7 +485,7 @@ class _ReverseDependency(_BestFirst):
     def seed(self, state: WalkState, store: Any) -> list[_Dependent]:
         _get_scorer(state, store)
         graph = state.cache[_OF_GRAPH] = CorpusGraph(store)
-        # Resolved before they are sorted: neither order nor spelling decides between equals.
+        # Resolve before sorting: neither order nor spelling decides between equals.
         nodes = {graph.resolve(each, edge_type=self._edge_type) for each in self._seeds}
         ordered = sorted(nodes, key=lambda node: (isinstance(node, tuple), node))
         return [_Dependent(node, node) for node in ordered]
@@ -519,7 +519,7 @@ class _ReverseDependency(_BestFirst):
         return replace(best, score=round(score, 4), fields=fields)
 
     def _find_best(self, state: WalkState, node: NodeId, store: Any) -> Hit | None:
-        """Return an artifact by its best record; None for a node that the corpus does not hold."""
+        """Return an artifact by its best record; None for a node that is not in the corpus."""
         known: dict[NodeId, Hit | None] = state.cache.setdefault(_BEST, {})
         if node not in known:
             scorer = _get_scorer(state, store)

@@ -1,6 +1,6 @@
-"""A query asked in several wordings: one answer to what any of them found.
+"""Ask a query in several wordings: one answer from the hits of all.
 
-What a reranker reads again it compares with the query itself: a wording finds, the query judges.
+A reranker compares candidates with the query itself: wordings find, the query judges.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Hit, Selection, SelectSpec
 
-# Several wordings of one query: each is searched, and what any of them finds counts by its best.
+# Several wordings of one query: each is searched, and each hit counts at its best score.
 #
-# A formulator takes a query and returns a wording, or several; none means the query itself.
+# A formulator takes a query and returns one or several wordings; none means the query itself.
 
 Formulator = Callable[[str], "str | Sequence[str]"]
-# Wordings beyond these are not searched: each is a query of its own.
+# At most this many wordings are searched: each is a separate query.
 MOST = 16
 _MARKS = " \t-*•\"'`"
 _PROMPT = """\
@@ -35,9 +35,9 @@ Query: {query}
 
 
 def formulate_wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
-    """Return the wordings of a query, each once; the query where there is none.
+    """Return the distinct wordings of a query; the query itself if there are none.
 
-    Raises QueryError for an invalid wording, or more than are searched.
+    Raises QueryError for an invalid wording, or for too many.
     """
     given = formulate(query)
     listed = [given] if isinstance(given, str) else given
@@ -50,10 +50,10 @@ def formulate_wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
 
 
 def unite_rankings(found: Iterable[Sequence[Hit]], by_passage: bool = False) -> list[Hit]:
-    """Return what any ranking holds, each artifact once at its best evidence, best first.
+    """Unite rankings: each artifact once at its best evidence, best first.
 
-    `by_passage`: each record once, however many of them are of one artifact. Of equal evidence
-    what stands earlier in an earlier ranking comes first.
+    `by_passage`: each record once, even if several are of one artifact. Ties keep the order of the
+    rankings, and the order within each.
     """
     best: dict[tuple[str, str, int], Hit] = {}
     for hits in found:
@@ -65,9 +65,9 @@ def unite_rankings(found: Iterable[Sequence[Hit]], by_passage: bool = False) -> 
 
 
 class ModelFormulator:
-    """Formulate by a rewriter; where that fails or gives nothing, by the fallback.
+    """Formulate with a rewriter; if it fails or returns nothing, with the fallback.
 
-    The fallback is the query itself where none is given.
+    The default fallback is the query itself.
     """
 
     def __init__(self, rewriter: Formulator, fallback: Formulator | None = None):
@@ -79,7 +79,7 @@ class ModelFormulator:
         try:
             given = self._rewriter(query)
             listed = [given] if isinstance(given, str) else list(given or ())
-        except Exception:  # the rewriter may be anyone's; no query is worse for it
+        except Exception:  # the caller's rewriter may raise anything; no query fails for it
             listed = []
         found = [each for each in listed if isinstance(each, str) and each.strip()]
         return found or (self._fallback(query) if self._fallback else query)
@@ -88,7 +88,7 @@ class ModelFormulator:
 def make_rewriter(complete: Complete, n: int, timeout_s: float) -> Formulator:
     """Return a rewriter that asks a model for `n` wordings.
 
-    Secrets are taken out of what it is sent. It raises Unavailable without a reply.
+    Secrets are removed from what is sent. It raises Unavailable without a reply.
     """
     if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= MOST:
         raise QueryError(f"n must be a whole number from 1 to {MOST}, not {n!r}")
@@ -112,7 +112,7 @@ def search_wordings(
     models: Models,
     options: SelectionOptions,
 ) -> Selection:
-    """Return the `k` best of what the wordings of a query find, each at its best evidence."""
+    """Return the `k` best hits of a query's wordings, each at its best evidence."""
     found = [
         search(snapshot, replace(query, text=text), models, 0, options).selection for text in texts
     ]
@@ -131,7 +131,7 @@ def discover_wordings(
     models: Models,
     options: SelectionOptions,
 ) -> Selection:
-    """Select among what the wordings of a query find above the floors; see `discover`."""
+    """Select among the hits of a query's wordings above the floors; see `discover`."""
     if len(texts) == 1:
         (text,) = texts
         only = discover(snapshot, replace(query, text=text), models, 0, options)
@@ -149,7 +149,7 @@ def discover_wordings(
     answer = _merge_all(found, query, hits)
     if not hits:
         return answer
-    if options.floors:  # they were applied before
+    if options.floors:  # the floors were applied before
         spec = replace(spec, min_score=None)
     choice = select(hits, fill_rel(spec, hits), options.selector)
     return replace(
