@@ -13,12 +13,13 @@ import json
 import re
 import sys
 import zlib
+from array import array
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import msgpack
-import numpy as np
 
 from irdaemon.source.pack import (
     BLOCKS,
@@ -96,16 +97,22 @@ def pack_entries(entries: dict[str, tuple[str, list[str]]]) -> bytes:
     keys = sorted(entries)
     parts = [keys[at : at + _TOGETHER] for at in range(0, len(keys), _TOGETHER)]
     blocks = [zlib.compress(msgpack.packb({k: entries[k] for k in part}), 9) for part in parts]
-    hashes = np.frombuffer(b"".join(map(hash_key, keys)), HASHES)
-    order = np.argsort(hashes)
+    hashes = sorted((hash_key(key), at // _TOGETHER) for at, key in enumerate(keys))
     columns = (
-        hashes[order],
-        (order // _TOGETHER).astype(BLOCKS),
-        np.cumsum([0, *map(len, blocks)]).astype(OFFSETS),
+        array(HASHES, [each for each, _ in hashes]),
+        array(BLOCKS, [block for _, block in hashes]),
+        array(OFFSETS, accumulate(map(len, blocks), initial=0)),
     )
     digest = f"{zlib.crc32(b''.join(blocks)):08x}"
-    index = msgpack.packb([digest, *(column.tobytes() for column in columns)])
+    index = msgpack.packb([digest, *map(write_column, columns)])
     return b"".join([*blocks, index, len(index).to_bytes(SIZE, "little")])
+
+
+def write_column(column: array[int]) -> bytes:
+    """Return a column as little-endian numbers."""
+    if sys.byteorder == "big":
+        column.byteswap()
+    return column.tobytes()
 
 
 def main() -> int:

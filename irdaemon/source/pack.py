@@ -5,16 +5,19 @@ and a name: a package of a registry, a skill, the tools of an MCP server. It is 
 read still resembles what it was written for: names of skills are anybody's, those of a registry are
 not.
 
-The file has compressed blocks of some entries each, behind them an index, and the size of that in 4
-bytes. A process that reads looks up many names and finds few of them: it keeps the index, 50 kB,
-and reads one block for each name that it finds.
+The file consists of compressed blocks of a few entries, an index, and the size of the index in 4
+bytes. A reader process looks up many names and finds few of them: it keeps the index, 55 kB, and
+reads one block for each name that it finds.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 import zlib
+from array import array
+from bisect import bisect_left
 from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
@@ -22,8 +25,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgpack
-import numpy as np
-from numpy.typing import NDArray
 
 from irdaemon.text import tokenize
 from irdaemon.types import Artifact
@@ -31,8 +32,8 @@ from irdaemon.types import Artifact
 PACK = Path(__file__).with_name("pack.bin")
 # The kinds of corpora that it has prompts for.
 PACKED = ("skills", "packages", "dependencies", "mcp_tools")
-# The types of the columns of its index, and how many bytes hold the size of that.
-HASHES, BLOCKS, OFFSETS, SIZE = np.dtype("<u8"), np.dtype("<u2"), np.dtype("<u4"), 4
+# Array types of the index' columns, and the bytes of its size. No numpy: every command loads this.
+HASHES, BLOCKS, OFFSETS, SIZE = "Q", "H", "I", 4
 REGISTRIES = ("npm", "pypi", "cargo", "go")
 SKILL, SERVER = "skill", "mcp"
 # Shares of the words of what an entry was written about that its item has to have. Of 356 skills
@@ -80,11 +81,11 @@ def _identify(
 def find_entry(kind: str, name: str) -> PackEntry | None:
     """Return the entry of an item by its kind and name."""
     index, key = _read_index(), make_key(kind, name)
-    wanted = np.frombuffer(hash_key(key), HASHES)[0]
-    place = int(np.searchsorted(index.hashes, wanted))
+    wanted = hash_key(key)
+    place = bisect_left(index.hashes, wanted)
     if place == len(index.hashes) or index.hashes[place] != wanted:
         return None
-    start, end = map(int, index.offsets[index.blocks[place] :][:2])
+    start, end = index.offsets[index.blocks[place] : index.blocks[place] + 2]
     with PACK.open("rb") as file:
         file.seek(start)
         block = msgpack.unpackb(zlib.decompress(file.read(end - start)), use_list=False)
@@ -96,9 +97,10 @@ def make_key(kind: str, name: str) -> str:
     return f"{kind}/{canonicalize(kind, name)}"
 
 
-def hash_key(key: str) -> bytes:
-    """Return the 8 bytes by which a key is found."""
-    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def hash_key(key: str) -> int:
+    """Return the 64-bit hash by which a key is found."""
+    digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 def canonicalize(kind: str, name: str) -> str:
@@ -126,9 +128,9 @@ class PackIndex(NamedTuple):
     """
 
     digest: str
-    hashes: NDArray[np.uint64]
-    blocks: NDArray[np.uint16]
-    offsets: NDArray[np.uint32]
+    hashes: array[int]
+    blocks: array[int]
+    offsets: array[int]
 
 
 @cache
@@ -140,10 +142,18 @@ def _read_index() -> PackIndex:
         digest, hashes, blocks, offsets = msgpack.unpackb(file.read(size))
     return PackIndex(
         digest,
-        np.frombuffer(hashes, HASHES),
-        np.frombuffer(blocks, BLOCKS),
-        np.frombuffer(offsets, OFFSETS),
+        _read_column(HASHES, hashes),
+        _read_column(BLOCKS, blocks),
+        _read_column(OFFSETS, offsets),
     )
+
+
+def _read_column(kind: str, data: bytes) -> array[int]:
+    """Return a column of little-endian numbers."""
+    column = array(kind, data)
+    if sys.byteorder == "big":
+        column.byteswap()
+    return column
 
 
 def read_digest() -> str:

@@ -289,14 +289,12 @@ class FileFinder:
 
 _CODE = tuple(f"**/*{ignore_case(suffix)}" for suffix in sorted(CODE))
 _UNWANTED = {
-    "generated": compile_patterns(
-        (
-            "*.generated.*", "*_generated.*", "*.gen.go", "*.gen.ts", "*_pb2.py", "*_pb2_grpc.py",
-            "*.pb.go", "*_pb.js", "*_pb.d.ts", "*.pb.cc", "*.pb.h", "*.g.dart", "*.g.cs",
-            "*.designer.cs", "zz_generated.*",
-        )
+    "generated": (
+        "*.generated.*", "*_generated.*", "*.gen.go", "*.gen.ts", "*_pb2.py", "*_pb2_grpc.py",
+        "*.pb.go", "*_pb.js", "*_pb.d.ts", "*.pb.cc", "*.pb.h", "*.g.dart", "*.g.cs",
+        "*.designer.cs", "zz_generated.*",
     ),
-    "minified": compile_patterns(("*.min.*", "*-min.js", "*-min.css", "*.bundle.js", "*.chunk.js")),
+    "minified": ("*.min.*", "*-min.js", "*-min.css", "*.bundle.js", "*.chunk.js"),
 }  # fmt: skip
 _HEAD_LINES = 20
 _IN_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<!--|\"\"\"|''')")
@@ -328,7 +326,8 @@ class CodeFiles(Files):
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         super().__init__(roots, options)
         self._generated = bool(options.get("generated"))
-        self._unwanted = {} if self._generated else _UNWANTED
+        if not self._generated:
+            self._unwanted = {why: compile_patterns(names) for why, names in _UNWANTED.items()}
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file; a generated or minified one is skipped."""

@@ -110,7 +110,7 @@ def test_a_pinned_item_is_offered_below_the_floor_but_not_far_below():
     made.request(Job("calibrate", "tools"))
     made.drain()
     outcomes = set()
-    for text in ("please check the quilt", "plant fold quilt"):
+    for text in ("please check the quilt", "plant fold quilt trellis"):
         answer = made.discover(Query(text))
         signals = answer.signals["per_source"]["tools"]
         assert answer.abstained
