@@ -1,4 +1,4 @@
-"""Documents that clients send along, or write into directories of their own."""
+"""Documents that clients send, or write into their own directories."""
 
 from irdaemon.config.addons import AddOn
 

@@ -1,8 +1,8 @@
-"""The files of documents that clients write: created, replaced, taken away below one directory.
+"""Files of documents that clients write: create, replace and delete them below one directory.
 
-Every directory on the way to a document is opened by its own name, following no link, and what is
-done to the file is done in that open directory: a link on the way, or one that is put there
-meanwhile, leads nowhere. A file is written beside its place, synchronised, and then renamed.
+Every directory on the path to a document is opened by name, without following links, and the file
+is changed through that open directory: a link on the path, even one created meanwhile, leads
+nowhere. A file is written next to its final place, synced, and then renamed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from irdaemon.source.redact import Redactor
 from irdaemon.source.tree import PRUNED
 from irdaemon.types import Refused, SourceError
 
-# The text of a document that a client wants kept: its file name, its front matter, and checks.
+# The text of a document to store: its file name, its front matter, and checks.
 
 SUFFIX = ".md"
 _NAME_BYTES = 100
-# Agents load files of these names as instructions, some in any case and from any directory below.
+# Agents load files of these names as instructions, in any case and sometimes from any subdirectory.
 _LOADED_BY_AGENTS = frozenset(
     """agent agents claude clinerules copilot-instructions crush cursorrules gemini goosehints qwen
     skill warp windsurfrules""".split()
@@ -45,7 +45,7 @@ _KEPT = ("title", "date", "source", "tags")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A document to add: `source` says where its content comes from, "" for nothing."""
+    """A document to add: `source` says where its content comes from, "" if unknown."""
 
     title: str
     content: str
@@ -62,7 +62,7 @@ class Draft:
             _check_line(name, text)
 
     def format_text(self, now: float) -> str:
-        """Return the file's new content, with front matter added where it lacks some."""
+        """Return the content of the new file, with missing front matter added."""
         stated = split_front(self.content)
         own = self.content.startswith("---\n") and bool(stated.fields)
         lines = _write_fields(
@@ -77,15 +77,15 @@ class Draft:
         return f"---\n{lines}---\n\n" + self.content.rstrip("\n") + "\n"
 
     def _make_fields(self, now: float) -> dict[str, str | list[str]]:
-        date = datetime.fromtimestamp(now).date().isoformat()  # the day that it is here
+        date = datetime.fromtimestamp(now).date().isoformat()  # today in the local time zone
         title = " ".join(self.title.split())
         return {"title": title, "date": date, "source": self.source, "tags": list(self.tags)}
 
 
 def keep_front_matter(content: str, held: bytes) -> str:
-    """Return a document's new content, with front matter that the given content lacks.
+    """Return a document's new content, with the front matter that the given content lacks.
 
-    Content without front matter gets the document's; other content gets the title, date, source and
+    Content without front matter gets the document's; other content only the title, date, source and
     tags that it lacks.
     """
     text = decode(held)[0]
@@ -117,7 +117,7 @@ def make_file_name(title: str, number: int = 1) -> str:
     """Return a file name for a title, numbered after the first.
 
     It consists of lower-case words joined by hyphens, at most 100 bytes. It never starts with a
-    dot, and is never one that agents load as instructions: a document is content, not orders.
+    dot, and is never a name that agents load as instructions: a document is content, not orders.
     """
     end = f"-{number}{SUFFIX}" if number > 1 else SUFFIX
     stem = re.sub(r"[\W_]+", "-", title.casefold()).strip("-") or "document"
@@ -129,7 +129,7 @@ def make_file_name(title: str, number: int = 1) -> str:
 def encode_checked(text: str, most_bytes: int, redaction: str) -> bytes:
     """Return a text as the bytes of a file.
 
-    Raises QueryError for invalid text or a secret, LimitError for too much.
+    Raises QueryError for invalid text or a secret, LimitError for too much text.
     """
     try:
         data = text.encode("utf-8")
@@ -159,7 +159,7 @@ def _check_secrets(text: str, redaction: str) -> None:
         )
 
 
-# Left out of the index although they are there; `source.files` reads it.
+# The ignore file of files that exist but are not indexed; `source.files` reads it.
 _IGNORED = ".gitignore"
 _THROWN = re.compile(r"(\d+)-[0-9a-f]{8}\Z", re.ASCII)
 _TRASH_S = 30 * 24 * 3600.0
@@ -171,7 +171,7 @@ _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 class Claims:
-    """Paths that a request is writing to: a second request gets a Conflict."""
+    """Paths that a request is writing to: a second request for one gets a Conflict."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -193,17 +193,17 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A path below a directory that is written to, as its parts."""
+    """A path below a writable directory, as its parts."""
 
     directory: tuple[str, ...]
     name: str
 
 
 class DocumentFiles:
-    """The files below a directory: the managed one, whose trash lies beside it, or a person's.
+    """The files below a directory: the managed one, with its trash next to it, or a person's.
 
     In a person's own directory, for which `trash` is given, no ignore file is written, and the
-    directory itself is never made: it may only be unmounted.
+    directory itself is never created: it may only be unmounted.
     """
 
     def __init__(self, directory: str, trash: str = ""):
@@ -215,7 +215,7 @@ class DocumentFiles:
 
     @property
     def paths_to_leave_out(self) -> tuple[str, ...]:
-        """Return what changes where a document is left out without being deleted."""
+        """Return the paths that change when a document is left out without being deleted."""
         return (self.ignore_file,) if self._managed else ()
 
     def contains(self, path: str) -> bool:
@@ -223,9 +223,10 @@ class DocumentFiles:
         return is_within(path, self._given) or is_within(path, self.top)
 
     def split_path(self, path: str) -> tuple[str, ...]:
-        """Return the parts of a path, absolute or from this directory on.
+        """Return the parts of a path, absolute or relative to this directory.
 
-        Raises QueryError for one that is not below it, hidden, or in what is never searched.
+        Raises QueryError for a path that is not below it, is hidden, or is in a directory that is
+        never searched.
         """
         if os.path.isabs(path):
             if not self.contains(path):
@@ -243,7 +244,7 @@ class DocumentFiles:
         return parts
 
     def place(self, path: str) -> Place:
-        """Return a document's place. Raises QueryError."""
+        """Return the place of a document. Raises QueryError."""
         *directory, name = self.split_path(path) or ("",)
         if not name:
             raise QueryError("no path is given", "the path of the document")
@@ -273,9 +274,9 @@ class DocumentFiles:
             os.unlink(place.name, dir_fd=at)
 
     def replace(self, place: Place, renewed: Callable[[bytes], bytes], if_digest: str) -> bytes:
-        """Write a file again, by what it holds; it keeps its mode and owner. Return its content.
+        """Rewrite a file by a function of its content; keep mode and owner. Return the content.
 
-        With `if_digest`, only where that is the SHA-256 of what it holds: Conflict otherwise.
+        With `if_digest`, only if that is the SHA-256 of the present content: Conflict otherwise.
         """
         with self._open(place.directory) as at:
             status, held = _read(at, place.name)
@@ -297,7 +298,7 @@ class DocumentFiles:
     def leave_out(self, place: Place) -> None:
         """Leave a file out of the index from now on; the file stays.
 
-        Raises QueryError in a person's own directory, whose ignore file is theirs.
+        Raises QueryError in a person's own directory, whose ignore file belongs to that person.
         """
         if not self._managed:
             raise QueryError(
@@ -348,7 +349,7 @@ class DocumentFiles:
 
     @contextmanager
     def _open(self, parts: tuple[str, ...], create: bool = False) -> Iterator[int]:
-        """Give the descriptor of a directory below the top; raise typed errors of what is done."""
+        """Yield the descriptor of a directory below the top; raise typed errors for failures."""
         path = os.path.join(self.top, *parts)
         try:
             if create and self._managed:
@@ -430,7 +431,7 @@ def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
 
 
 def _move(at: int, name: str, target: str) -> None:
-    """Move a file of a directory; onto another file system it is copied, and then deleted."""
+    """Move a file of a directory; to another file system, copy it and then delete it."""
     try:
         os.rename(name, target, src_dir_fd=at)
     except OSError as error:
@@ -445,7 +446,7 @@ def _move(at: int, name: str, target: str) -> None:
 
 
 def _write(at: int, data: bytes, like: os.stat_result | None = None) -> str:
-    """Write a file of a name of its own, to the disk; `like` has its mode and owner."""
+    """Write a file of a unique name and sync it; it gets the mode and owner of `like`."""
     name = f".{secrets.token_hex(8)}.tmp"
     descriptor = os.open(name, _NEW, 0o600, dir_fd=at)
     try:

@@ -1,4 +1,4 @@
-"""The operations on documents that clients send along: ranked here, and kept in memory."""
+"""Operations on documents that clients send: they are ranked here, and kept in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONTRACTS = ("bm25", "full")
 NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 
 
-# A client's own documents: what it may see of the corpora does not matter.
+# A client's own documents: its permissions for corpora do not matter.
 @serves("discover_in", "heavy", access.allow, front=True)
 def discover_in(engine: QueryEngine, args: Args) -> Any:
     """Rank the client's own documents: those it sends, or those it registered."""
@@ -91,13 +91,14 @@ def drop_docs(engine: QueryEngine, handle: str, documents: ClientDocuments | Non
     return _check_connected(documents).drop(handle)
 
 
-# Documents that clients bring along: kept in memory for the life of a connection, and bounded.
+# Documents from clients: kept in memory while the connection lives, with limits.
 #
-# What a client registered is found by its connection and a handle, and by nothing else; it is in
-# no corpus, ledger, log or event. It goes when the connection ends, which the endpoint's monitor
-# tells, or after ten minutes without a request of that client.
+# A client's registered documents are found only by its connection and a handle; they are in no
+# corpus, ledger, log or event. They are dropped when the connection ends, as reported by the
+# endpoint's monitor, or after ten minutes without a request from that client.
 #
-# The loop's thread finds the ClientDocuments of a request, and ends them; workers register and ask.
+# The loop's thread finds the ClientDocuments of a request, and ends them; workers register and
+# query.
 
 _REDACTION = "tokens"
 _LOOKED_AT_EVERY_S = 1.0
@@ -105,7 +106,7 @@ _LOOKED_AT_EVERY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """How much may be registered: by one client on one connection, in total, and for how long.
+    """The limits of registration: by one client on one connection, in total, and in time.
 
     `documents` and `bytes` limit each client, `handles` its number of lists; `all_bytes` limits all
     clients together; `idle_s` is how long a client may send no request.
@@ -119,7 +120,7 @@ class DocumentLimits:
 
 
 class DocumentSet:
-    """Some documents, and an index for each contract, made when it is first asked for."""
+    """Some documents, and an index for each contract, built on first use."""
 
     def __init__(self, documents: Sequence[Document]):
         self.documents = tuple(documents)
@@ -165,7 +166,7 @@ def _check(what: str, wanted: int, limit: int) -> None:
 
 
 class ClientDocuments:
-    """What one client registered on one connection. Any thread may use it."""
+    """The documents that one client registered on one connection. Any thread may use it."""
 
     def __init__(self, store: DocumentStore, now: float):
         self.used_at = now
@@ -174,7 +175,7 @@ class ClientDocuments:
         self._sets: dict[str, DocumentSet] = {}
 
     def register(self, documents: DocumentSet) -> str:
-        """Keep documents; return their handle. Raises LimitError, Unavailable after the end."""
+        """Register documents; return their handle. Raises LimitError, Unavailable after the end."""
         check_clock()
         with self._store.lock:
             if self.ended:
@@ -199,11 +200,11 @@ class ClientDocuments:
 
     @property
     def bytes(self) -> int:
-        """Return the size of what is registered."""
+        """Return the size of the registered documents."""
         return sum(each.bytes for each in self._sets.values())
 
     def get(self, handle: str) -> DocumentSet:
-        """Return what is registered under a handle. Raises NotFound."""
+        """Return the documents registered under a handle. Raises NotFound."""
         found = self._sets.get(handle)
         if found is None:
             raise NotFound(
@@ -213,7 +214,7 @@ class ClientDocuments:
         return found
 
     def drop(self, handle: str) -> int:
-        """Forget what is registered under a handle; return how many documents. Raises NotFound."""
+        """Drop the documents registered under a handle; return how many. Raises NotFound."""
         with self._store.lock:
             found = self.get(handle)
             del self._sets[handle]
@@ -221,7 +222,7 @@ class ClientDocuments:
         return len(found.documents)
 
     def end(self) -> None:
-        """Forget everything; nothing can be registered any more."""
+        """Drop everything; nothing can be registered any more."""
         with self._store.lock:
             self._store.bytes -= self.bytes
             self.ended = True
@@ -247,12 +248,12 @@ class DocumentStore(ConnectionStore):
         return found
 
     def note_request(self, sender: Sender, now: float) -> None:
-        """Keep a client's documents, if it has any, for another while."""
+        """Restart the timeout of a client's documents, if it has any."""
         if (found := self.clients.get(sender)) is not None:
             found.used_at = now
 
     def end_connection(self, address: str, descriptor: int) -> None:
-        """Forget what was registered on a connection that ended."""
+        """Drop the documents registered on a connection that ended."""
         self._end(
             sender
             for sender in self.clients
@@ -260,7 +261,7 @@ class DocumentStore(ConnectionStore):
         )
 
     def expire(self, now: float) -> None:
-        """Forget the documents of clients that have sent no request for too long."""
+        """Drop the documents of clients that have sent no request for too long."""
         if now < self._look_at:
             return
         self._look_at = now + _LOOKED_AT_EVERY_S

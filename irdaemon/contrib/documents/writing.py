@@ -1,7 +1,7 @@
 """Handlers that write documents, and reply when the change is served.
 
 They write into the managed directory, and into roots that the configuration marks as writable. A
-path is claimed until then: of two requests for one document the second gets a Conflict.
+path is claimed until the reply: of two requests for one document the second gets a Conflict.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.tree import PRUNED
 from irdaemon.types import Root
 
-# Handlers about what is not indexed yet: take a new directory in, or say what one would hold.
+# Handlers for directories that are not indexed yet: add one, or report its contents.
 #
-# `roots` under [documents] lists the directories below which clients may add some, but never within
-# an indexed one.
+# `roots` under [documents] lists the directories below which clients may add others, but never
+# within an indexed one.
 
 _DOCUMENT_KINDS = ("files", "reports")
 _SHOWN = 20
@@ -120,7 +120,7 @@ def _choose_name(directory: str, taken: Collection[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-# A document may come back once, through a scan that saw it before its removal.
+# A scan that saw a document before its removal may bring it back once.
 _TRIES = 2
 _CLAIMS = Claims()
 
@@ -186,7 +186,7 @@ class Target:
     def is_indexed(self, place: Place) -> bool:
         """Return whether the corpus indexes the file there.
 
-        The managed directory may hold what was left out on request.
+        The managed directory may contain documents that were left out on request.
         """
         path = self.files.make_path(place)
         return bool(self.corpus.managed) or any(
@@ -195,7 +195,7 @@ class Target:
 
 
 def _list_targets(engine: Engine, args: Args) -> list[Target]:
-    """Return where the client may write, the managed directory first, then inner before outer."""
+    """Return the client's writable targets: the managed directory, then inner before outer."""
     check_wait(args["wait_ms"])
     corpora = [each for each in engine.corpora.values() if each.managed or each.writable]
     if not corpora:

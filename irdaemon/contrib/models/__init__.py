@@ -1,4 +1,4 @@
-"""Language models: they choose among hits, and write synopses of what is indexed."""
+"""Language models: they choose among hits, and write synopses of indexed artifacts."""
 
 from irdaemon.config.addons import AddOn
 

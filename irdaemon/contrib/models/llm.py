@@ -1,9 +1,9 @@
-"""Let a language model choose among the hits; the heuristic answers wherever it does not.
+"""Let a language model choose among the hits; the heuristic answers if it fails to.
 
 The model sees the query and one line for each of the first ten candidates, and names those that
-serve. It can name nothing else: ids that were not offered are dropped, even if a text talked it
-into them. That none serves is an answer too, `llm:none`. What is no answer (an error, a timeout,
-prose, only unknown ids) leaves the choice to the heuristic, with the reason as the signal
+fit. It can name nothing else: ids that were not offered are dropped, even if a text talked it into
+them. An empty choice is an answer too, `llm:none`. Anything that is not an answer (an error, a
+timeout, prose, only unknown ids) leaves the choice to the heuristic, with the reason as the signal
 `fallback`.
 """
 
@@ -22,10 +22,10 @@ from irdaemon.source.redact import Redactor
 from irdaemon.types import Hit, SelectSpec
 
 CHOSEN, NONE = "llm", "llm:none"
-# Candidates that a model is shown, and how much of each.
+# The number of candidates that a model is shown, and the characters of each.
 MOST_SHOWN = 10
 _CHARS = 400
-# Of the time that a request has left, so much may be spent on the model.
+# The share of a request's remaining time that the model may take.
 _SHARE = 0.6
 _SHORTEST_S = 0.05
 _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
@@ -43,7 +43,7 @@ Candidates:
 
 
 class Chooser(Protocol):
-    """Choose among candidates: return their ids, best first; `[]` or "none" where none serves."""
+    """Choose among candidates: return their ids, best first; `[]` or "none" if none fits."""
 
     def __call__(self, *, query: str, candidates: str) -> Any:
         """Take the candidates as "- id: text" lines."""
@@ -53,8 +53,8 @@ class Chooser(Protocol):
 class ModelSelector:
     """Select by a chooser, a selector like any other: `ir.select(hits, strategy=selector)`.
 
-    `fallback` is the name of a strategy, or a selector. Where `corpora` are named, only their hits
-    are shown to the chooser, and the others are chosen among by the fallback.
+    `fallback` is the name of a strategy, or a selector. If `corpora` are named, the chooser is
+    shown only their hits, and the fallback chooses among the others.
     """
 
     def __init__(
@@ -72,24 +72,24 @@ class ModelSelector:
             check_spec(SelectSpec(fallback, min_score=None))
 
     def __call__(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the hits that were chosen."""
+        """Return the chosen hits."""
         return self.choose_hits(hits, SelectSpec(min_score=None)).hits
 
     def choose_hits(self, hits: Sequence[Hit], spec: SelectSpec) -> Choice:
-        """Return the hits that were chosen, why, and what the signals say of it."""
+        """Return the chosen hits, the reason, and the signals."""
         usual = self._choose_usual(hits, spec)
         own = [hit for hit in hits if self._is_shown(hit)][:MOST_SHOWN]
         if not own:
             return usual
         try:
             picked = self._pick(own)
-        except Exception as error:  # a chooser of the caller's own may raise anything
+        except Exception as error:  # the caller's chooser may raise anything
             return replace(usual, signals={"fallback": _describe_failure(error)})
         if not picked:
             others = self._choose_usual([hit for hit in hits if not self._is_shown(hit)], spec)
             return others if others.hits else Choice((), NONE)
         others_hits = [hit for hit in usual.hits if not self._is_shown(hit)]
-        if others_hits:  # one order for both is the ranking's
+        if others_hits:  # one order for both: the ranking's
             both = [*picked, *others_hits]
             picked = [hit for hit in hits if any(hit is each for each in both)]
         return Choice(tuple(picked), CHOSEN)
@@ -108,7 +108,7 @@ class ModelSelector:
         return ask_selector(self._fallback, hits, spec)
 
     def _pick(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits that the chooser names, in its order. Raises ValueError for garbage."""
+        """Return the hits that the chooser names, in its order. Raises ValueError for others."""
         by_id = _key_by_id(hits)
         lines = "\n".join(
             f"- {each}: {_join_lines(hit.summary or hit.name)[:_CHARS]}"
@@ -126,9 +126,9 @@ class ModelSelector:
 
 
 def make_chooser(complete: Complete, timeout_s: float) -> Chooser:
-    """Return a chooser that asks a model, `timeout_s` at most and less where a request has less.
+    """Return a chooser that asks a model, for at most `timeout_s` or a request's remaining time.
 
-    Secrets are taken out of what it is sent.
+    Secrets are removed from what is sent.
     """
 
     def choose(*, query: str, candidates: str) -> list[str]:
@@ -143,7 +143,7 @@ def make_chooser(complete: Complete, timeout_s: float) -> Chooser:
 
 
 def parse_ids(reply: str, known: Collection[str]) -> list[str]:
-    """Return the ids that a reply names, [] where it says none. Raises ValueError for prose."""
+    """Return the ids that a reply names, [] if it says none. Raises ValueError for prose."""
     lines = _split_reply(_THOUGHTS.sub("", reply).strip())
     found = [each for each in (_match_id(line, known) for line in lines) if each]
     if not found and [each for each in lines if each.strip(_MARKS)] and all(map(_is_none, lines)):
@@ -154,7 +154,7 @@ def parse_ids(reply: str, known: Collection[str]) -> list[str]:
 
 
 def _match_id(line: str, known: Collection[str]) -> str:
-    """Return the id on a line, without the marks around it; "" where there is none.
+    """Return the id on a line, without the marks around it; "" if there is none.
 
     A model may repeat the candidate's whole line.
     """
@@ -166,7 +166,7 @@ def _match_id(line: str, known: Collection[str]) -> str:
 
 
 def _split_reply(text: str) -> list[str]:
-    """Return what a reply lists: the items of JSON, or its lines, commas between them or not."""
+    """Return the items of a reply: of JSON, or its lines, which may be separated by commas."""
     try:
         given = json.loads(text)
     except ValueError:
@@ -180,7 +180,7 @@ def _split_line(line: str) -> list[str]:
 
 
 def _key_by_id(hits: Sequence[Hit]) -> dict[str, Hit]:
-    """Return hits by one-line ids; by corpus too, where two corpora have the same."""
+    """Return hits by one-line ids, qualified by corpus if two corpora have the same."""
     ids = [hit.artifact_id for hit in hits]
     return {
         _join_lines(f"{hit.corpus}/{each}" if ids.count(each) > 1 else each): hit
@@ -189,7 +189,7 @@ def _key_by_id(hits: Sequence[Hit]) -> dict[str, Hit]:
 
 
 def _join_lines(text: str) -> str:
-    """Return a text in which nothing can pass for a line of its own."""
+    """Return a text as one line, so that no part of it can pass for another."""
     return " ".join(text.split())
 
 

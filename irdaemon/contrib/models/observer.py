@@ -1,4 +1,4 @@
-"""What language models add to an engine: they choose among hits, and write synopses."""
+"""The engine's observer of language models: they choose among hits, and write synopses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from irdaemon.strategy.synopses import SynopsisNote
 from irdaemon.types import Query
 
 _REPLACED = "conservative"
-# A few are handed over at once, and no more before those are stored.
+# A few synopses are handed over at once, and no more before they are stored.
 _MOST_SYNOPSES = 1_000
 
 
@@ -36,22 +36,22 @@ class NewSynopsis:
 class ModelObserver(Observer):
     """An engine's models, None if none is configured.
 
-    `synopses` are what a model wrote, until the writer stores them.
+    `synopses` are replies of a model, until the writer stores them.
     """
 
     def __init__(self, state: State):
         self._state = state
         endpoint = state.options.model
-        # What takes long over a synopsis may still be quick to choose.
+        # A model that takes too long for a synopsis may still be quick enough to choose.
         self.chooser = RestingModel(endpoint.complete) if endpoint else None
         self.summarizer = RestingModel(endpoint.complete) if endpoint else None
         self.synopses: deque[NewSynopsis] = deque(maxlen=_MOST_SYNOPSES)
 
     def make_selector(self, query: Query) -> ModelSelector | None:
-        """Return the selector in which the model chooses; None where it takes no part in a query.
+        """Return the selector in which the model chooses; None if it takes no part in a query.
 
-        It chooses among the hits of corpora with selector = "llm" where a query names no strategy
-        of its own. A budget is in milliseconds, which a model cannot keep.
+        It chooses among the hits of corpora with selector = "llm" if a query names no strategy. A
+        budget is in milliseconds, which a model cannot meet.
         """
         replaced = query.select.strategy == _REPLACED and not query.budget_ms
         if self.chooser is None or not replaced:
@@ -97,6 +97,6 @@ class ModelObserver(Observer):
             yield MaintenanceTask(corpus.name, "synopsis", False, told)
 
     def _find_corpora(self, wanted: Sequence[str]) -> tuple[str, ...]:
-        """Return the corpora among those wanted (none: all) whose hits a model chooses among."""
+        """Return which of these corpora (empty: all) have their hits chosen by a model."""
         corpora = self._state.corpora
         return tuple(n for n in wanted or corpora if n in corpora and corpora[n].selector)

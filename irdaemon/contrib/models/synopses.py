@@ -1,8 +1,8 @@
-"""Synopses in the daemon: a model writes them while all is quiet, and the writer takes them in.
+"""Synopses in the daemon: a model writes them while the daemon is idle, and the writer stores them.
 
-`ask` runs on a thread of its own, since a reply takes seconds: it reads what is indexed, no file of
-a source but the one that a skill's disclosure reads, and hands over what the model wrote. Until
-then, and where the model fails, artifacts are served as they are, with an older synopsis if any.
+`ask` runs on a separate thread, since a reply takes seconds: it reads the index, and no file of a
+source except the one that a skill's disclosure reads, and hands over the replies. Until then, and
+if the model fails, artifacts are served as they are, with an older synopsis if any.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from irdaemon.source.redact import Redactor
 from irdaemon.strategy.synopses import KIND, SynopsisNote
 from irdaemon.types import SourceError
 
-# Asked for between two looks at whether it is still quiet enough to go on by the schedule.
+# The number of requests between two checks whether the daemon is still idle.
 _AT_ONCE = 8
 _PAGE = 200
 _DAY_S = 86_400.0
-# Between two looks at whether it is quiet, and after one that was worth it.
+# The time between two checks whether it is idle, and after a check that led to synopses.
 _TICK_S, _GOES_ON_S = 15.0, 1.0
-# No request waits for a synopsis, and it is made of a long text.
+# No request waits for a synopsis, and its input is a long text.
 _PATIENCE = 6
-# A synopsis is no summary of what another model call, or a list of names, says.
+# Replies of other model calls, and lists of names, need no summary.
 _NOT_SHOWN = (KIND, "deps")
 
 
 @dataclass(frozen=True, slots=True)
 class SynopsisBudget:
-    """When a model is asked for synopses: how often a day, after how long without a request."""
+    """When to ask a model for synopses: how often a day, after how long without a request."""
 
     a_day: int = 200
     quiet_s: float = 600.0
@@ -56,7 +56,7 @@ class SynopsisBudget:
 class SynopsisWriter(Background):
     """Ask a state's model for synopses, within a budget, while nothing else is to be done.
 
-    The process does not wait for a reply when it ends.
+    The process does not wait for a reply when it exits.
     """
 
     name, failure = "synopses", "no synopses were written"
@@ -64,22 +64,22 @@ class SynopsisWriter(Background):
     def __init__(self, state: State, budget: SynopsisBudget):
         self.state, self.budget = state, budget
         self._tick_s = self.first_in_s = min(_TICK_S, max(0.2, budget.quiet_s / 2))
-        # Artifacts of whose text the model wrote nothing: corpus, id and digest.
+        # Artifacts for whose text the model wrote nothing: corpus, id and digest.
         self._useless: set[tuple[str, str, str]] = set()
-        # At this generation every artifact had what it can have.
+        # At this generation no artifact lacked a synopsis that it can have.
         self._complete_at = -1
 
     def tick(self) -> float:
-        """Ask for a few if it is quiet."""
+        """Ask for a few synopses if the daemon is idle."""
         return min(_GOES_ON_S, self._tick_s) if self.write_some() else self._tick_s
 
     def write_some(self) -> int:
-        """If it is quiet, ask for a few synopses and hand them over; return how many."""
+        """If the daemon is idle, ask for a few synopses and hand them over; return how many."""
         generation = self.state.snapshot.generation
         if generation == self._complete_at or not self._is_quiet():
             return 0
         found: list[NewSynopsis] = []
-        # Without a reply the status names the model's problem; what was written is handed over.
+        # Without a reply the status names the model's problem; finished synopses are handed over.
         with contextlib.suppress(Unavailable), self.state.open_reading() as ledger:
             if self._ask(ledger, found):
                 self._complete_at = generation
@@ -109,7 +109,7 @@ class SynopsisWriter(Background):
         return not state.work.queued and min(state.host.measure_idle_s(), unchanged_s) >= quiet_s
 
     def _list_wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:
-        """Yield the artifacts without a synopsis of their present text, with what to show."""
+        """Yield the artifacts without a synopsis of their present text, with the text to send."""
         for corpus in self.state.corpora.values():
             if corpus.synopsis:
                 yield from self._list_corpus(ledger, corpus)
@@ -137,7 +137,7 @@ class SynopsisWriter(Background):
     def _ask_model(self, wanted: NewSynopsis) -> NewSynopsis:
         """Return the model's synopsis of a text. Raises Unavailable without a reply."""
         model = ModelObserver.find_in(self.state.addons).summarizer
-        assert model is not None  # a writer is made where there is one
+        assert model is not None  # a writer exists only with a model
         text = model(PROMPT.replace("{text}", wanted.text), self.budget.timeout_s).strip()
         if not text:
             self._useless.add((wanted.corpus, wanted.artifact_id, wanted.note.digest))
@@ -145,9 +145,9 @@ class SynopsisWriter(Background):
 
 
 def read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
-    """Return what a model is shown of an artifact: its indexed texts, without secrets.
+    """Return the text of an artifact to send to a model: its indexed texts, without secrets.
 
-    Where only a description is embedded, as of a skill, its body too.
+    If only a description is embedded, as for a skill, its body is included.
     """
     records = ledger.artifacts.list_records(corpus.name, artifact_id)
     kept = [record for record in records if record["kind"] not in _NOT_SHOWN]
@@ -157,11 +157,11 @@ def read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
             texts.append(disclose_artifact(ledger, corpus, artifact_id, "body", None).body or "")
         return Redactor("all").redact_text("\n\n".join(texts))[:SHOWN_CHARS].strip()
     except (IRError, SourceError):
-        return ""  # gone meanwhile, or not to be redacted
+        return ""  # deleted meanwhile, or cannot be redacted
 
 
 def make_background(engine: Engine, config: Config) -> SynopsisWriter | None:
-    """Return the work that asks for synopses; None without a configured model."""
+    """Return the background work that asks for synopses; None without a configured model."""
     models = config.models
     if ModelObserver.find_in(engine.addons).summarizer is None or not models.synopses_a_day:
         return None

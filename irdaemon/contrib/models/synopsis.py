@@ -1,8 +1,8 @@
-"""A synopsis as one more surface: what an artifact is about, in a few sentences of a summarizer.
+"""A synopsis as an additional surface: a few sentences of a summarizer about an artifact.
 
-It stands first in the plan. An empty one, or one that is no text, is left out. The identities of
-the inner strategy, of the synthesizer and of the gate are in the recipe: another one makes every
-artifact stale.
+It comes first in the plan. An empty one, or one that is not text, is left out. The identities of
+the inner strategy, of the synthesizer and of the gate are in the recipe: a change of one makes
+every artifact stale.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis
 from irdaemon.types import Artifact, IndexPlan
 
 ALWAYS = "always"
-# A description of fewer characters says little.
+# A shorter description says little.
 THIN_CHARS = 40
-# More of a document does not make its synopsis any better.
+# More of a document does not improve its synopsis.
 SHOWN_CHARS = 20_000
 
-# From an artifact to its synopsis, "" for none; one with an attribute `synthesizer_id` is known
-# by that.
+# Takes an artifact; returns its synopsis, "" for none. An attribute `synthesizer_id` is its
+# identity.
 Synthesizer = Callable[[Artifact], str]
-# Whether an artifact is to have one; one with an attribute `when_id` is known by that.
+# Takes an artifact; returns whether it is to have a synopsis. An attribute `when_id` is its
+# identity.
 Predicate = Callable[[Artifact], bool]
 
 PROMPT = """\
@@ -42,7 +43,7 @@ Document:
 
 
 class Decomposer(Protocol):
-    """What is needed of an inner strategy; see `irdaemon.strategy`."""
+    """The required interface of an inner strategy; see `irdaemon.strategy`."""
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
@@ -55,7 +56,7 @@ class Decomposer(Protocol):
 class Gate:
     """Which artifacts have a synopsis: all, or those for which `when` is true.
 
-    `id` is the identity of `when`, "" where there is none.
+    `id` is the identity of `when`, "" without one.
     """
 
     when: Predicate | None = None
@@ -98,18 +99,18 @@ class Synopsis:
         self.synthesizer_id = given or identify_function(synthesize)
         self.when_id = gate.id
         self.kind = kind
-        # Known by their ids: of what has a private name only the type is in the recipe.
+        # Identified by their ids: of attributes with private names only the type is in the recipe.
         self._asked = _Asked(synthesize, gate.when)
 
     @property
     def named(self) -> bool:
-        """Return whether the inner strategy has names of artifacts searched."""
+        """Return whether the inner strategy makes names of artifacts searchable."""
         return getattr(self.strategy, "named", True)
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
     ) -> IndexPlan:
-        """Return the inner plan with the synopsis ahead of it; see IndexingStrategy."""
+        """Return the inner plan with the synopsis before it; see IndexingStrategy."""
         plan = self.strategy.decompose(artifact_id, raw, metadata)
         artifact = Artifact(artifact_id, raw, _name(artifact_id, raw), metadata=metadata or {})
         if self._asked.when is not None and not self._asked.when(artifact):
@@ -119,11 +120,11 @@ class Synopsis:
 
 
 class ModelSynthesizer:
-    """Summarise what a strategy indexes of an artifact, by a function from text to text.
+    """Summarise what a strategy indexes of an artifact, with a function from text to text.
 
-    `text_fields` are the parts of a mapping that are shown to it, and only those; else it is shown
-    `text_key`, or what `text_of` finds. Secrets are taken out first. An artifact without text, and
-    one for which the function fails, has no synopsis.
+    It is shown only the parts `text_fields` of a mapping; else `text_key`, or the text that
+    `text_of` finds. Secrets are removed first. An artifact without text, and one for which the
+    function fails, has no synopsis.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class ModelSynthesizer:
         try:
             text = Redactor("all").redact_text(self._read_text(artifact.raw))[:SHOWN_CHARS].strip()
             made = self._summarize(text) if text else ""
-        except Exception:  # the summarizer may be anyone's; an artifact is indexed without it
+        except Exception:  # raised by the caller's summarizer; index without it
             return ""
         return made.strip() if isinstance(made, str) else ""
 
@@ -159,7 +160,7 @@ class ModelSynthesizer:
 
 
 def find_shown(strategy: object) -> tuple[str | None, Sequence[str] | None]:
-    """Return what of a raw artifact a strategy indexes: its `text_key`, else its fields."""
+    """Return the part of an artifact that a strategy indexes: its `text_key`, else its fields."""
     while isinstance(strategy, Synopsis):
         strategy = strategy.strategy
     text_key = getattr(strategy, "text_key", None)
@@ -167,7 +168,7 @@ def find_shown(strategy: object) -> tuple[str | None, Sequence[str] | None]:
 
 
 def make_identity(model: str, prompt: str, text_fields: Sequence[str] | None = None) -> str:
-    """Return the identity of a synthesizer: of a model, a prompt and what it is shown."""
+    """Return the identity of a synthesizer: its model, its prompt and its input."""
     digest = hashlib.sha256(prompt.encode()).hexdigest()[:12]
     shown = f":{','.join(text_fields)}" if text_fields is not None else ""
     return f"llm:{model}:{digest}{shown}"
@@ -176,9 +177,9 @@ def make_identity(model: str, prompt: str, text_fields: Sequence[str] | None = N
 def make_thin_description_predicate(
     min_chars: int = THIN_CHARS, field: str = "description"
 ) -> Predicate:
-    """Return a predicate that is true where a part of an artifact has fewer characters.
+    """Return a predicate that is true if a part of an artifact has fewer characters.
 
-    An artifact that is no mapping is judged by its text.
+    An artifact that is not a mapping is judged by its text.
     """
 
     def thin(artifact: Artifact) -> bool:

@@ -1,4 +1,4 @@
-"""Recall: which files a session touched, and whether what it was about is still so."""
+"""Recall: which files a session touched, and whether its turns still hold."""
 
 from irdaemon.config.addons import AddOn
 

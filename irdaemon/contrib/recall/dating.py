@@ -1,8 +1,8 @@
-"""Find out beside the writer what the files of turns were like at the time.
+"""Determine, in the background, the content of the files of turns at the time of the turn.
 
-A file that has not been written since its turn tells it itself. Of another git may: by the commit
-that the turn made or the next one, or by what was committed before. Where neither does, it is the
-file as it is when it is first looked at.
+A file that has not been written since its turn is its own evidence. For others git may know: from
+the commit that the turn made or the next one, or from an earlier commit. Otherwise the file's
+content when it is first examined is used.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _AT_ONCE = 200
 # About 40 MB.
 _MOST_RUNS = 200_000
 _RESTS_S, _WAITS_S = 0.2, 60.0
-# Commits are looked for again after so long, and after new ones.
+# Look for commits again after this many seconds, and after new ones.
 _COMMITS_EVERY_S = 900.0
-# A file that is written within a moment of the last call of a turn was written by that.
+# A file written within a moment of a turn's last call was written by that call.
 _SLACK_S = 2.0
 _MOST_SYMBOLS = 40
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,79})(?:\(\))?`")
 
 
 class DatingWork(Background):
-    """Look at the files of turns that were not looked at yet, some at a time."""
+    """Examine the files of turns that were not examined yet, a few at a time."""
 
     name, failure = "recall", "files of sessions were not looked at"
     stops_within_s = 2.0
@@ -55,23 +55,23 @@ class DatingWork(Background):
 
     def __init__(self, state: State, observer: RecallObserver):
         self._state, self._observer = state, observer
-        # By root how many commits were looked for, and when; and of all roots.
+        # By root, the number of commits looked for, and when; and the time for all roots.
         self._commits: dict[str, tuple[int, float]] = {}
         self._looked_for: tuple[int, tuple[str, ...]] = 0, ()
         self._looked_at = float("-inf")
-        # By root, while there is more to look at than is done at once.
+        # By root, while more files are waiting than are examined at once.
         self._histories: dict[str, RepositoryHistory] = {}
 
     def is_needed(self) -> bool:
-        """Return whether anything is kept of sessions."""
+        """Return whether anything is recorded about sessions."""
         return self._observer.path != ""
 
     def tick(self) -> float:
-        """Look at some files; return after how long to go on."""
+        """Examine some files; return after how long to continue."""
         if not os.path.exists(self._observer.path):
             return _WAITS_S
         self._observer.looker.read_queued()
-        # What lies in a project within another belongs to that.
+        # Files in a nested project belong to the nested one.
         known = sorted(self._observer.list_known_roots(), key=len, reverse=True)
         there = set(self._observer.list_roots())
         roots = [root for root in known if root in there]
@@ -87,7 +87,7 @@ class DatingWork(Background):
         return _RESTS_S if any(full) else _WAITS_S
 
     def _date_files(self, store: RecallStore, root: str) -> bool:
-        """Find out what some files below a root were; return whether there may be more."""
+        """Determine the content of some files below a root; return whether there may be more."""
         history = self._histories.pop(root, None) or RepositoryHistory(
             root, store.find_oldest(root)
         )
@@ -97,7 +97,7 @@ class DatingWork(Background):
         return is_full
 
     def _find_named(self, turns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
-        """Return the names in code marks that each turn's text has."""
+        """Return the names in code marks in each turn's text."""
         with self._state.open_reading() as ledger:
             held = {turn: ledger.artifacts.get(*turn) for turn in turns}
         return {turn: list_named((each.body if each else "") or "") for turn, each in held.items()}
@@ -105,7 +105,7 @@ class DatingWork(Background):
     def _check_commits(
         self, store: RecallStore, known: Sequence[str], roots: Collection[str]
     ) -> None:
-        """Look for the commits made below some of the known roots, the innermost of them first."""
+        """Look for the commits made below some of the known roots, the innermost roots first."""
         now, about = self._state.clock(), (store.count("commits"), tuple(roots))
         if about == self._looked_for and 0 <= now - self._looked_at < _COMMITS_EVERY_S:
             return
@@ -141,9 +141,9 @@ def date_files(
     history: RepositoryHistory,
     find_named: Callable[[set[tuple[str, str]]], Mapping[tuple[str, str], Sequence[str]]],
 ) -> bool:
-    """Find out what some files of a repository were at their turns; return whether there is more.
+    """Determine what some of a repository's files were at their turns; return whether more wait.
 
-    `find_named` gives the names in code marks of turns, by corpus and id.
+    `find_named` returns the names in code marks of turns, by corpus and id.
     """
     found = store.list_unlooked(history.root, _AT_ONCE)
     if not found:
@@ -156,21 +156,21 @@ def date_files(
             date_file(read[each.path], history.find, each, named[each.corpus, each.turn_id]),
         )
         for each in found
-        # One in a project within is of that.
+        # A file in a nested repository belongs to the nested one.
         if look.find_root(each.path) in (history.root, "")
     )
     return len(found) == _AT_ONCE
 
 
 class RepositoryHistory:
-    """The history of a repository since a time (Unix seconds), read when it is first asked for."""
+    """The history of a repository since a time (Unix seconds), read on first use."""
 
     def __init__(self, root: str, since: float):
         self.root, self._since = root, since
         self._history: History | None = None
 
     def find(self, touch: Unlooked) -> str:
-        """Return the hash of a file after its turn, "" where git cannot tell."""
+        """Return the hash of a file after its turn, "" if git does not know."""
         if self._history is None:
             self._history = self._read()
         path = os.path.relpath(touch.path, self.root)
@@ -189,7 +189,7 @@ class RepositoryHistory:
 def date_file(
     now: FileNow, ask_git: Callable[[Unlooked], str], touch: Unlooked, named: Sequence[str]
 ) -> FileState:
-    """Return what a file that is so now was after the turn that touched it."""
+    """Return the state, after the turn that touched it, of a file with this present state."""
     blob = now.blob
     if not _is_untouched_since(now, touch):
         blob = ask_git(touch) or blob
@@ -204,18 +204,18 @@ def _is_untouched_since(now: FileNow, touch: Unlooked) -> bool:
 
 
 def list_named(text: str) -> list[str]:
-    """Return the names that a text has in code marks, each once."""
+    """Return the distinct names in code marks in a text."""
     return list(dict.fromkeys(_iterate_names(text)))[:_MOST_SYMBOLS]
 
 
 def _iterate_names(text: str) -> Iterator[str]:
     for found in _SYMBOL.finditer(text):
         name = found[1].rstrip(".").rpartition(".")[2]
-        # A plain word in code marks is as often a command or a value.
+        # A plain word in code marks may just as well be a command or a value.
         if "_" in name or found[0].endswith("()`") or re.search(r"[a-z][A-Z]", name):
             yield name
 
 
 def make_background(engine: Engine, config: Config) -> DatingWork:
-    """Return what looks at the files of turns."""
+    """Return the background work that examines the files of turns."""
     return DatingWork(engine.state, RecallObserver.find_in(engine.state.addons))

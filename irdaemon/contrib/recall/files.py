@@ -32,13 +32,13 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 
-# `unknown`: it must not or could not be examined.
+# `unknown`: the file must not or could not be examined.
 Presence = Literal["there", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class FileNow:
-    """A file as it is: `content` if it was read for its `blob`, b"" if that was known."""
+    """The state of a file now: `content` if it was read for its `blob`, b"" if that was known."""
 
     presence: Presence
     size: int = -1

@@ -1,4 +1,4 @@
-"""What git knows of files: their content at a time, and whether commits are on a branch.
+"""Ask git about files: their content at a time, and whether commits are on a branch.
 
 Git runs in a child process with limits, without the user's or system's configuration, and without a
 network; it only reads the history. Files are compared by git's hash of their content, so no content

@@ -1,4 +1,4 @@
-"""What recall adds to an engine: it records turns as they are read, and judges them when shown."""
+"""The engine's observer of recall: record turns as they are read, and judge them when shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations on what sessions did."""
+"""Operations on the records of sessions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What sessions did, in one private file: the files that turns touched, as they were then.
+"""Records of sessions in one private file: the files that turns touched, as they were then.
 
-All of it can be had again from the transcripts but the state of files at the time: a file that is
-damaged or of another format is set aside and made again.
+Everything except the state of files at the time can be recovered from the transcripts: a file that
+is damaged or of another format is set aside and created again.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
 PRAGMA user_version = 3;
 COMMIT;
 """
-# What that kept of commands could hold a secret; it is otherwise as this one.
+# Commands stored by that format could contain a secret; otherwise it is the same.
 _FORMAT_WITH_SECRETS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DoneRun:
-    """A command that was run, without secrets, by what it does (`key`), or a file that was written.
+    """A command that was run, without secrets, by its key (`find_key`), or a file that was written.
 
-    `signatures` are those of the error of one that failed, the most telling first.
+    `signatures` are those of the error of a failed command, the most specific first.
     """
 
     key: str = ""
@@ -73,9 +73,9 @@ class DoneRun:
 
 @dataclass(frozen=True, slots=True)
 class PastFailure:
-    """A failed run of a turn, and how many signatures it shares with an error, and the best rank.
+    """A failed run of a turn, the number of signatures it shares with an error, and the best rank.
 
-    `number` is the turn's, `n` the run's place in it.
+    `number` is the turn's, `n` the run's position in it.
     """
 
     corpus: str
@@ -91,9 +91,9 @@ class PastFailure:
 
 @dataclass(frozen=True, slots=True)
 class DoneTurn:
-    """What a turn did: `files` by path with whether each was written, `commits` by hash.
+    """The record of a turn: `files` by path with whether each was written, `commits` by hash.
 
-    It was worked on from `at` `until` (Unix seconds), in the directory `place`.
+    The turn lasted from `at` `until` (Unix seconds), in the directory `place`.
     """
 
     turn_id: str
@@ -108,7 +108,7 @@ class DoneTurn:
 
 @dataclass(frozen=True, slots=True)
 class Unlooked:
-    """A file of a turn whose state then is not known yet."""
+    """A file of a turn whose state at the time is not known yet."""
 
     turn: int
     path: str
@@ -131,10 +131,10 @@ class MadeCommit:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was at a turn: the hash that git gives its content, "" where unknown.
+    """The state of a file at a turn: git's hash of its content, "" if unknown.
 
-    A file of that `size` (bytes) and `mtime` (ns) has that content; -1 where no such was seen.
-    `symbols` are those that the turn names and the file had.
+    A file of that `size` (bytes) and `mtime` (ns) has that content; -1 if no such file was seen.
+    `symbols` are the names in the turn that were in the file.
     """
 
     path: str
@@ -146,7 +146,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class TurnState:
-    """What is known of a turn's files and commits; `gone` are the commits no branch has."""
+    """The known state of a turn's files and commits; `gone` are the commits on no branch."""
 
     files: tuple[FileState, ...] = ()
     commits: tuple[str, ...] = ()
@@ -166,28 +166,28 @@ class TouchingTurn:
 
 
 class RecallStore(SessionStore):
-    """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
+    """One connection to the file. Raises sqlite3.Error or OSError if it cannot be used."""
 
     format, tables = FORMAT, TABLES
 
     def migrate(self, held: int) -> None:
-        """Forget the runs of a file of the format before: they are read again, its files stay."""
+        """Drop the runs in a file of the previous format, which are read again; keep the files."""
         if held != _FORMAT_WITH_SECRETS:
             return
         with self.transaction():
             self._db.execute("DELETE FROM runs")
             self._db.execute("DELETE FROM whole")
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
-        # They are still in the log beside the file until that is folded into it.
+        # They remain in the log next to the file until a checkpoint.
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # -- turns, by the writer --------------------------------------------------------------------
 
     def put_turns(self, corpus: str, entry: str, turns: Sequence[DoneTurn], partial: bool) -> None:
-        """Keep the turns of an entry, in place of those known of it; if `partial` others stay.
+        """Store the turns of an entry, replacing its known ones; if `partial`, others stay.
 
-        Of a turn that touched what it did until then, what is known of its files stays, whatever
-        is read of its runs now: that cannot be had again.
+        If a stored turn touched the same files and ended at the same time, the known states of its
+        files stay, even if its runs are read differently now: they cannot be recovered.
         """
         with self.transaction():
             if not partial:
@@ -258,7 +258,7 @@ class RecallStore(SessionStore):
         )
 
     def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
-        """Forget the turns of entries that are gone."""
+        """Forget the turns of deleted entries."""
         with self.transaction():
             self._db.executemany(
                 "DELETE FROM turns WHERE corpus = ? AND entry = ?", [(corpus, key) for key in keys]
@@ -273,7 +273,7 @@ class RecallStore(SessionStore):
     # -- states, beside the writer ---------------------------------------------------------------
 
     def list_unlooked(self, root: str, limit: int) -> list[Unlooked]:
-        """Return files below a directory whose state at their turn is not known, newest first."""
+        """Return files below a directory whose state at their turn is unknown, newest first."""
         rows = self._db.execute(
             "SELECT turn, path, is_write, at, until, corpus, turn_id FROM files"
             " JOIN turns ON turns.id = turn WHERE looked = 0 AND path >= ? AND path < ?"
@@ -283,7 +283,7 @@ class RecallStore(SessionStore):
         return [Unlooked(turn, path, bool(w), *rest) for turn, path, w, *rest in rows]
 
     def find_oldest(self, root: str) -> float:
-        """Return when the oldest turn began with a file below a directory to look at; 0 without."""
+        """Return the start of the oldest turn with an unexamined file below a directory, or 0."""
         (at,) = self._db.execute(
             "SELECT min(at) FROM files JOIN turns ON turns.id = turn"
             " WHERE looked = 0 AND path >= ? AND path < ?",
@@ -292,7 +292,7 @@ class RecallStore(SessionStore):
         return float(at or 0.0)
 
     def put_states(self, states: Iterable[tuple[int, FileState]]) -> None:
-        """Keep what files were at their turns, by the turn's number; each is looked at once."""
+        """Store the states of files at their turns, by the turn's number; each is examined once."""
         rows = [
             (each.blob, each.size, each.mtime, json.dumps(each.symbols), turn, each.path)
             for turn, each in states
@@ -305,7 +305,7 @@ class RecallStore(SessionStore):
             )
 
     def keep_roots(self, roots: Iterable[str]) -> None:
-        """Forget the states of files below directories that may be read no longer."""
+        """Forget the states of files below directories that may no longer be read."""
         known, wanted = {path for (path,) in self._db.execute("SELECT path FROM roots")}, set(roots)
         if known == wanted:
             return
@@ -327,7 +327,7 @@ class RecallStore(SessionStore):
         return [MadeCommit(*row) for row in rows]
 
     def set_gone(self, made: Iterable[MadeCommit], gone: Iterable[str]) -> None:
-        """Note which of some commits no branch has any more, by their hashes."""
+        """Record which of some commits, by hash, are no longer on any branch."""
         lost = set(gone)
         with self.transaction():
             self._db.executemany(
@@ -338,7 +338,7 @@ class RecallStore(SessionStore):
     # -- by any thread ---------------------------------------------------------------------------
 
     def find_state(self, corpus: str, turn_id: str) -> TurnState | None:
-        """Return what is known of a turn; None where it is not known to have done anything."""
+        """Return the known state of a turn; None if nothing is recorded of it."""
         found = self._db.execute(
             "SELECT id FROM turns WHERE corpus = ? AND turn_id = ?", (corpus, turn_id)
         ).fetchone()
@@ -362,7 +362,7 @@ class RecallStore(SessionStore):
         )
 
     def find_touching(self, path: str, limit: int) -> list[TouchingTurn]:
-        """Return the turns that touched a file, given by path or the end of one, newest first."""
+        """Return the turns that touched a file, given its path or the end of it, newest first."""
         rows = self._db.execute(
             "SELECT corpus, turn_id, session, at, path, is_write FROM files"
             " JOIN turns ON turns.id = turn WHERE name = ?"
@@ -390,7 +390,7 @@ class RecallStore(SessionStore):
         return [PastFailure(*row) for row in rows]
 
     def list_following(self, failure: PastFailure, limit: int) -> list[tuple[str, DoneRun]]:
-        """Return what was run in a session after a failed run, each with the id of its turn."""
+        """Return the runs of a session after a failed run, each with the id of its turn."""
         rows = self._db.execute(
             "SELECT turn_id, key, command, wrote, failed, (SELECT group_concat(signature) FROM"
             " signatures WHERE signatures.turn = turns.id AND signatures.n = runs.n)"
@@ -412,7 +412,7 @@ class RecallStore(SessionStore):
         return str(row[0]) if row else ""
 
     def prune_runs(self, most: int) -> None:
-        """Forget the oldest turns' runs while there are more than so many."""
+        """Forget the oldest turns' runs while there are more than `most`."""
         excess = self.count("runs") - most
         if excess <= 0:
             return
@@ -425,7 +425,7 @@ class RecallStore(SessionStore):
 
 
 def _bound(directory: str) -> tuple[str, str]:
-    """Return the bounds between which all paths below a directory lie."""
+    """Return the bounds between which all paths below a directory sort."""
     return f"{directory.rstrip('/')}/", f"{directory.rstrip('/')}0"
 
 

@@ -1,9 +1,9 @@
-"""Say of a recalled turn whether what it was about is still so.
+"""Judge whether a recalled turn still holds.
 
-Each file is compared with what it was at the turn: by size and time, and where these differ by
-content. A client waits, so all of it is within a budget: what could not be compared is not counted.
-The loop, where every client waits, has no file read: there a content counts that was read before,
-and what was not is read beside the writer, for the next time.
+Each file is compared with its state at the turn: by size and time, and if these differ by content.
+A client waits, so the comparison has a time budget: files that could not be compared do not count.
+On the loop, where every client waits, no file is read: only contents that were read before count,
+and the others are read in the background, for the next time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Judge:
     def judge(
         self, turns: Sequence[tuple[str, str]], budget_s: float = BUDGET_S, reads: bool = True
     ) -> list[Verdict | None]:
-        """Return what became of each turn (corpus, id), None for unknown turns.
+        """Return the verdict on each turn (corpus, id), None for unknown turns.
 
         Files are read only if `reads`.
         """
