@@ -1,4 +1,4 @@
-"""Moments: when the hook speaks other than at a prompt, and which items a person wants offered."""
+"""Moments: events besides prompts at which the hook speaks, and preferences for items."""
 
 from irdaemon.config.addons import AddOn
 

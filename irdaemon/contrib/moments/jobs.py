@@ -1,4 +1,4 @@
-"""The jobs of moments: storing preferences, and finding out which offers faded."""
+"""The jobs of moments: store preferences, and find the offers that faded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moments add to an engine: preferences for its answers, and changes to be stored."""
+"""The engine's observer of moments: preferences for its answers, and changes to be stored."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class MomentsObserver(Observer):
         return {"offers": told} if told else {}
 
     def describe_use(self) -> Mapping[str, Any]:
-        """Return what the report on use adds: counts of moments, and preferences."""
+        """Return the addition to the report on use: counts of moments, and preferences."""
         with self._state.open_reading() as ledger:
             counts = Counter(ledger.preferences.sum_counts())
         counts.update(list(self.counted))
@@ -142,7 +142,7 @@ class MomentsObserver(Observer):
             self._state.ledger.preferences.add_counts(Counter(taken), self._state.clock())
         except (
             sqlite3.Error
-        ) as error:  # they are not worth a repair, and must cause no other failure
+        ) as error:  # counts are not worth a repair, and must cause no other failure
             log.warning("counts of moments were lost: %s", error)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:

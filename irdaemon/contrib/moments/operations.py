@@ -1,4 +1,4 @@
-"""The operations on moments: which items are offered never or first, and what the hook says.
+"""Operations on moments: items to offer never or first, and the messages of the hook.
 
 Only this user may call them, as with the report on use.
 """
@@ -32,18 +32,18 @@ _UNDO = "un"
 # The hook's names; the hook belongs to the client, which the daemon does not import.
 COMPACT, SUBAGENT, ERROR, PROMPT = "compact", "subagent", "error", "prompt"
 MOMENTS = (COMPACT, SUBAGENT, ERROR)
-# The outcomes of an event: something or nothing was said, or it was malformed.
+# The outcomes of an event: the hook said something or nothing, or the event was malformed.
 OUTCOMES = ("told", "silent", "bad")
-# The least score of items for a sub-agent: few of its tasks are served by anything.
+# The minimum score of items for a sub-agent: few of its tasks have a suitable item.
 _LEAST_SCORE = 0.5
-# Like the prompt hook's query.
+# The same limit as for the prompt hook's query.
 _MOST_OFFERED, _MOST_TASK_CHARS = 3, 8_000
 _VERDICTS = {MUTE: "muted", PIN: "pinned"}
 
 
 @serves("preferences", "quick", access.refuse_others)
 def preferences(engine: Engine) -> list[Any]:
-    """Return what is offered never or first, the newest preference first, then what faded."""
+    """Return the items to offer never or first, newest preference first, then the faded ones."""
     observer = MomentsObserver.find_in(engine.state.addons)
     wishes = [_describe(each) for each in observer.held]
     faded = [
@@ -154,7 +154,7 @@ def note_moment(engine: Engine, agent: str, moment: str, outcome: str) -> int:
 def resume_session(
     engine: Engine, client: str, session: str, transcript: str, place: str
 ) -> list[UsedArtifact]:
-    """Return what a session used lately, after its context was compacted or resumed."""
+    """Return the items that a session used lately, after its context was compacted or resumed."""
     check_session(session)
     state, observer = engine.state, MomentsObserver.find_in(engine.state.addons)
     place = clean_place(place) if place else ""
@@ -179,7 +179,7 @@ def expect_subagent(engine: Engine, session: str, agent_type: str, task: str) ->
 
 @serves("discover_task", "quick", access.refuse_others)
 def discover_task(engine: Engine, args: Args) -> Selection:
-    """Answer the task of a starting sub-agent; if it may be one of several, what serves all."""
+    """Answer the task of a starting sub-agent; for several candidates, with common hits."""
     session, agent_type, place = args["session"], args["agent_type"], args["place"]
     budget_ms = args["budget_ms"]
     check_session(session)
@@ -191,7 +191,7 @@ def discover_task(engine: Engine, args: Args) -> Selection:
     )
     answers, traces = list[Selection](), list[Trace]()
     for text in texts:
-        # Under a budget no model is asked, for which the loop could not wait.
+        # Under a budget no model is asked, as the loop could not wait for it.
         query = Query(strip_orders(text), budget_ms=budget_ms / len(texts), place=place)
         query = replace(query, select=SelectSpec(max_k=_MOST_OFFERED))
         answers.append(engine.discover(query, note_trace=traces.append, session=session))

@@ -10,13 +10,13 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-# A task that no sub-agent took by then was refused, or the agent moved on.
+# A task that no sub-agent has taken by then was refused, or the agent moved on.
 _KEPT_S = 600.0
 # Tasks handed over within this time count as handed over together.
 _TOGETHER_S = 5.0
 _MOST_SESSIONS, _MOST_TASKS = 64, 16
 MOST_TYPE_CHARS = 100
-# How sentences begin that say how to work and report instead of what to do.
+# The beginnings of sentences that say how to work and report instead of what to do.
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 _ABOUT_REPORTS = re.compile(
     r"(?:report|return|respond|reply|answer with|do not|don't|never|your final|your task is|"

@@ -1,4 +1,4 @@
-"""What a session used and has probably not finished with, to be named after a compaction."""
+"""Find the items that a session has probably not finished with, to name them after a compaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected prompts: given, listed, tested, taken back, and written by a person's agent."""
+"""Expected prompts: import, list, test, take back, and have a person's agent write them."""
 
 from irdaemon.config.addons import AddOn
 

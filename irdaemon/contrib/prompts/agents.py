@@ -1,9 +1,9 @@
-"""Who writes expected prompts: a coding agent's own command, or the endpoint of [models].
+"""The writers of expected prompts: a coding agent's own command, or the endpoint of [models].
 
-A command runs in a directory of irdaemon's own that holds a `.noirdaemon` file and nothing else,
-without tools, without MCP servers and without a session that is kept; with IRDAEMON_NO_HOOK=1 in
-its environment our own hook stays silent, and with that file its transcript is never indexed nor
-mined, should an agent keep one all the same. It finds the request in its stdin.
+A command runs in a directory of irdaemon that contains only a `.noirdaemon` file, without tools,
+without MCP servers and without a stored session; with IRDAEMON_NO_HOOK=1 in its environment our own
+hook stays silent, and with that file its transcript is never indexed nor mined, should an agent
+store one all the same. It reads the request from stdin.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.pool import Errand, Printed, ProcessLimits, run_errand
 
 CLAUDE, CODEX, MODELS = WRITERS = PROMPT_WRITERS
-# An answer has no reason to be longer; one that is costs its request and no memory.
+# No answer needs to be longer; a longer one fails its request, but takes no more memory.
 MOST_BYTES = 4_000_000
 _TIMEOUT_S = 300.0
 _MARKER = ".noirdaemon"
 _SILENT = {"IRDAEMON_NO_HOOK": "1"}
-# What an agent sets for what it starts: a daemon that was started from a session has it, too.
+# Set by agents for their child processes: a daemon started from a session inherits it, too.
 _NOT_HANDED_ON = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
-# Where commands are installed that a service's PATH may not have.
+# Directories of installed commands that a service's PATH may lack.
 _BESIDE_PATH = ("~/.local/bin", "~/bin", "~/.npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin")
-# What an agent adds of its own to each request, in tokens.
+# The tokens that an agent adds to each request.
 _OWN_TOKENS = {CLAUDE: 400, CODEX: 4_700, MODELS: 20}
-# An agent's error is cut to this.
+# The maximum length of an agent's error.
 _TOLD_CHARS = 300
 
 IsWanted = Callable[[], bool]
@@ -154,7 +154,7 @@ def list_writers(endpoint: ModelEndpoint | None) -> list[str]:
 
 
 def find_command(name: str) -> str | None:
-    """Return an agent's command, on the PATH or where its installer puts it."""
+    """Return an agent's command, on the PATH or in its installer's directory."""
     beside = os.pathsep.join(os.path.expanduser(each) for each in _BESIDE_PATH)
     return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), beside)))
 
@@ -188,14 +188,15 @@ def _tell(printed: Printed) -> str:
     return f": {last[:_TOLD_CHARS]}" if last else ""
 
 
-# What each command is given. Sources: `claude --help` of 2.1.169 and later and its CLI reference,
-# `codex exec --help` of 0.150 and its pages on the non-interactive mode; named in docs/prompts.md.
+# The arguments of each command. Sources: `claude --help` of 2.1.169 and later and its CLI
+# reference, `codex exec --help` of 0.150 and its pages on the non-interactive mode; named in
+# docs/prompts.md.
 
 
 def _list_claude_args(model: str, directory: str) -> list[str]:
     return [
         *("-p", "--output-format", "json", "--system-prompt", SYSTEM),
-        # No tool at all; none of the person's servers, hooks, plugins and memory; no session file.
+        # No tools; none of the person's servers, hooks, plugins and memory; no session file.
         *("--tools", "", "--strict-mcp-config", "--safe-mode"),
         *("--disable-slash-commands", "--no-session-persistence"),
         *(("--model", model) if model else ()),

@@ -1,10 +1,9 @@
-"""What a writer is asked, and what of its answer is taken.
+"""Make requests to a writer, and check its answers.
 
-An item's text is data: it stands between two lines with random digits, and each item has a random
-key, which no text can know. What comes back is read line by line. A line counts only where it is
-JSON of a key that was asked in this request, and a prompt only where it can be one: everything else
-is dropped and counted. Whatever an item's text talks a writer into, of other requests' items it can
-say nothing.
+An item's text is data: it is enclosed by two lines with random digits, and each item has a random
+key, which no text can know. The answer is read line by line. A line counts only if it is JSON with
+a key of this request, and a prompt only if it is a valid one: everything else is dropped and
+counted. Even if an item's text manipulates a writer, it cannot affect the items of other requests.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from typing import Any, NamedTuple
 from irclient.invisible import drop_hidden, list_hidden
 from irdaemon.source.redact import Redactor
 
-# Of an item's text, of its description, and of its name.
+# The maximum lengths of an item's text, of its description, and of its name.
 TEXT_CHARS, _ABOUT_CHARS, _NAME_CHARS = 1_500, 600, 120
 MOST_PROMPTS = 6
 FEWEST_CHARS, MOST_CHARS = 8, 300
-# At most this many lines of an answer are read.
+# The most lines of an answer that are read.
 _MOST_LINES = 2_000
 
 SYSTEM = "You write expected search prompts. You answer with lines of JSON and nothing else."
@@ -139,7 +138,7 @@ def check_answer(text: str, asked: Mapping[str, Item]) -> Checked:
 
 
 def _read_line(line: str, asked: Mapping[str, Item]) -> tuple[str, list[Any], str]:
-    """Return a line's key and prompts, and what is wrong with it."""
+    """Return a line's key and prompts, and its faults."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -161,7 +160,7 @@ def _keep_good(
             dropped[problem] += 1
             continue
         text, fold = each.strip(), _fold(each)
-        if times[fold] > 1:  # what fits several items tells none from the others
+        if times[fold] > 1:  # a prompt that fits several items distinguishes none of them
             dropped["the same for several items"] += 1
         elif fold in seen:
             dropped["the same twice"] += 1
@@ -173,7 +172,7 @@ def _keep_good(
 
 
 def _find_problem(prompt: Any, item: Item) -> str:
-    """Return why something cannot be an item's prompt, or ""."""
+    """Return why a value cannot be an item's prompt, or ""."""
     if not isinstance(prompt, str):
         return "no text"
     text = prompt.strip()
@@ -204,15 +203,15 @@ def _fold(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-# About how many tokens a text has.
+# Estimate the number of tokens in a text.
 #
-# Tokenizers differ, and none is asked: words of the alphabet cost one each and one more for each
-# further six letters, what is written without spaces nearly one a character, signs nearly one each.
+# Tokenizers differ, and none is run: alphabetic words cost one token each and one more for each
+# further six letters, scripts without spaces nearly one a character, signs nearly one each.
 
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[^\W\d_]+|[^\w\s]|_")
 _LETTERS, _DIGITS = 6, 2
 _LEVEL = 1.08
-# An answer for one item: six prompts, their key and their quotes.
+# The size of an answer for one item: six prompts, their key and their quotes.
 ANSWER_TOKENS = 130
 
 

@@ -1,4 +1,4 @@
-"""Check who writes expected prompts: whether it is available, and what it is sent."""
+"""Check the writer of expected prompts: whether it is available, and what it is sent."""
 
 from __future__ import annotations
 

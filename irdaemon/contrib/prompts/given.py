@@ -1,7 +1,7 @@
-"""Prompts that a person gives: which items they are of, and lines that wait for the rest of theirs.
+"""Prompts that a person gives: the items they are for, and lines waiting for the rest of a file.
 
-A file is sent in parts, as large as requests may be, and taken in as a whole with the last one: so
-it is all there or not at all, and one roll-back takes it away.
+A file is sent in parts, as large as requests may be, and imported as a whole with the last one: so
+it is imported completely or not at all, and one roll-back undoes it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from irdaemon.types import Refused
 
 _MOST_CHARS = 64_000_000
 _MOST_UPLOADS, _KEPT_S = 4, 600.0
-# To compare a name with all others takes long.
+# Comparing a name with all others takes long.
 _MOST_HINTS = 20
 _SHOWN = 3
 
 
 class _Names:
-    """The artifacts of one stored corpus by what a line may call them."""
+    """The artifacts of one stored corpus, by every way in which a line may name them."""
 
     def __init__(self, ledger: Ledger, corpus: str):
         self.ids = set[str]()
@@ -128,7 +128,7 @@ class Upload:
         """Return a line's item. Raises NotFound, and QueryError for several."""
         wanted = line.item
         if not corpus and line.by != "path" and "/" in wanted:
-            before, _, rest = wanted.partition("/")  # a reference, as answers have it
+            before, _, rest = wanted.partition("/")  # a reference, as in answers
             if before in scope.names and self._find_in(ledger, scope, before, line.by, rest):
                 corpus, wanted = before, rest
         if corpus and corpus not in scope.names:
@@ -200,7 +200,7 @@ def make_expected(line: GivenPrompts) -> Expected:
 
 
 def _redact(texts: Iterable[str]) -> Iterator[str]:
-    """Yield texts without secrets. Raises QueryError for one that may not be kept."""
+    """Yield texts without secrets. Raises QueryError for one that may not be stored."""
     for text in texts:
         try:
             redacted = " ".join(Redactor("all").redact_text(text).split())
@@ -212,9 +212,9 @@ def _redact(texts: Iterable[str]) -> Iterator[str]:
 
 
 def open_upload(uploads: dict[str, Upload], name: str, now: float) -> Upload:
-    """Return the upload of a name, a new one without a name; of too many the oldest is dropped.
+    """Return the upload of a name, a new one without a name; drop the oldest of too many.
 
-    Raises NotFound for one that is gone: its lines must be sent again.
+    Raises NotFound for an upload that was dropped: its lines must be sent again.
     """
     for each in [each for each in uploads.values() if not 0 <= now - each.at < _KEPT_S]:
         uploads.pop(each.name, None)

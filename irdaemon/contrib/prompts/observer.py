@@ -1,4 +1,4 @@
-"""What expected prompts add to an engine: those handed in wait here, and explanations show them."""
+"""The engine's observer of expected prompts: it queues changes and adds prompts to explanations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from irdaemon.source.projects import clean_place
 
 
 class Given(NamedTuple):
-    """Prompts of one provenance for a corpus' artifacts, by id, that were handed in."""
+    """Prompts of one provenance for a corpus' artifacts, by id, to be imported."""
 
     corpus: str
     provenance: str
@@ -37,7 +37,7 @@ class Given(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """What to take back: prompts of a corpus, of one artifact or ("") of all.
+    """Prompts to take back: of a corpus, of one artifact or ("") of all.
 
     With `is_forgotten` they are deleted from both states; otherwise the previous state is served
     again.
@@ -50,17 +50,17 @@ class Drop(NamedTuple):
 
 
 class PromptsObserver(Observer):
-    """Keep what jobs are to import and to take back, and report an item's prompts."""
+    """Queue prompts that jobs are to import and take back, and report an item's prompts."""
 
     def __init__(self, state: State):
         self._state = state
-        # By corpus what is to be done, in the order in which it was asked for.
+        # The queued changes by corpus, in the order of the requests.
         self.waiting: dict[str, deque[Given | Drop]] = {}
-        # By corpus and provenance, of how many artifacts what is to be weighed has changed.
+        # By corpus and provenance, the number of changed artifacts with prompts to test.
         self._changed = Counter[tuple[str, str]]()
         self.uploads: dict[str, Upload] = {}
         self.writing = Writing(state, self.hand_in)
-        # What agents at work were asked, by the number under which they hand in.
+        # The requests to agents at work, by the batch number of their reply.
         self.offered: OrderedDict[str, Request] = OrderedDict()
 
     def hand_in(self, corpus: str, provenance: str, expected: Mapping[str, Expected]) -> int:
@@ -75,7 +75,7 @@ class PromptsObserver(Observer):
         return self._request(drop)
 
     def _request(self, change: Given | Drop) -> int:
-        """Queue a change behind waiting ones; return the job's number."""
+        """Queue a change after waiting ones; return the job's number."""
         waiting = self.waiting.setdefault(change.corpus, deque())
         waiting.append(change)
         try:
@@ -89,10 +89,10 @@ class PromptsObserver(Observer):
         return self.writing.describe()
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:
-        """Return the corpora of which something waits to be weighed.
+        """Return the corpora with prompts that wait to be tested.
 
-        At a start that is also what a process that was killed had taken in, later what an agent
-        gave, or another embedder serves.
+        At start these include prompts imported by a process that was killed, later prompts given by
+        an agent, or served by another embedder.
         """
         state = self._state
         if not at_start and state.options.on_battery():
@@ -126,11 +126,11 @@ class PromptsObserver(Observer):
         return {"expected": told} if told else {}
 
     def forget_corpus(self, name: str) -> None:
-        """Drop what waits for a removed corpus."""
+        """Drop the queued changes of a removed corpus."""
         self.waiting.pop(name, None)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Request a weighing of prompts that came with artifacts, or whose artifacts are gone."""
+        """Request a test of prompts that came with artifacts, or whose artifacts were deleted."""
         n = report.written + report.removed
         if n and self.list_due(corpus, dict.fromkeys(GATED, n)):
             self._state.request(Job("weigh_prompts", corpus.name))
@@ -175,11 +175,11 @@ def find_writing(engine: Engine, config: Config) -> Writing:
     return PromptsObserver.find_in(engine.addons).writing
 
 
-# The jobs of expected prompts: taking them in, weighing them, and taking them back.
+# The jobs of expected prompts: import them, test them, and take them back.
 
 
 def take_prompts(context: JobContext, corpus: Corpus) -> str:
-    """Make the waiting changes of a corpus, in order, and then test what it has.
+    """Make the waiting changes of a corpus, in order, and then test its prompts.
 
     Each import is a state by itself: one roll-back undoes the last one.
     """

@@ -1,4 +1,4 @@
-"""The operations on expected prompts: list, import, export, take back.
+"""Operations on expected prompts: list, import, export, take back.
 
 Only this user may call them, as with projects.
 """
@@ -54,7 +54,7 @@ def _choose_corpora(scope: PlaceScope, corpus: str | None) -> list[str]:
 
 
 def _resolve(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str]:
-    """Return the part of a corpus and the id of an item, even if it is gone."""
+    """Return the part of a corpus and the id of an item, even if it was deleted."""
     gone = _find_gone(ledger, scope, item)
     try:
         return gone or scope.resolve(ledger, item)
@@ -117,7 +117,7 @@ def _split(expected: Expected) -> tuple[list[str], list[str]]:
 
 @serves("prompts_import", "slow", access.refuse_others)
 def prompts_import(engine: Engine, args: Args) -> ImportedPrompts:
-    """Accept lines; with the last of an upload request that all of them be served."""
+    """Accept lines; with the last of an upload, request that all of them be served."""
     scope, more = _find_scope(engine, args["place"]), args["more"]
     _choose_corpora(scope, args["corpus"])
     read = [read_record(*_take_number(line, at)) for at, line in enumerate(args["lines"], start=1)]
@@ -178,7 +178,7 @@ def prompts_export(engine: Engine, args: Args) -> list[ExportedPrompts]:
 def _sort_held(
     ledger: Ledger, scope: PlaceScope, corpus: str, provenance: str
 ) -> list[HeldPrompts]:
-    """Return what is stored by id; if a project has the same id, the project's."""
+    """Return the stored prompts by id; if a project has the same id, the project's."""
     found: dict[str, HeldPrompts] = {}
     for stored in scope.list_stored(corpus):
         for held in ledger.prompts.list_held(stored.name):
@@ -239,7 +239,7 @@ def _refuse_use(provenance: str, of_use: str, item: str = "") -> None:
 
 
 def _check_whole(stored: Corpus, provenance: str) -> None:
-    """Raise QueryError for prompts that count, or do not, in a corpus and all its parts at once."""
+    """Raise QueryError for prompts that are switched in a corpus and all its parts at once."""
     if stored.project and provenance in STATED:
         raise QueryError(
             f"prompts of {provenance} count in all of {stored.part_of} or in none of it",

@@ -1,8 +1,8 @@
-"""Which items want prompts of an agent, what of them a writer is shown, and about what that costs.
+"""Find the items that need prompts from an agent, the text a writer is shown, and the cost.
 
-An item wants them that has none of an agent, or some that were written for another text than it
-has now. Without a corpus that is named these are all that hold tools of a person; sessions have no
-expected prompts, and notes and other files are sent only where their corpus is named.
+An item needs prompts if it has none from an agent, or some that were written for an older text.
+Unless corpora are named, these are the items of all corpora of a person's tools; sessions have no
+expected prompts, and notes and other files are sent only if their corpus is named.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from irdaemon.source.redact import Redactor
 from irdaemon.types import SourceError
 
 ALL = "all"
-# What `all` means: kinds whose items are tools, and not what a person wrote or said.
+# The meaning of `all`: kinds whose items are tools, not things that a person wrote or said.
 ALL_KINDS = ("skills", "agents", "commands", "rules", "plugins", "mcp_tools", "packages")
 _PAGE = 500
-# The texts of this many items, spread over all, are measured.
+# The number of items, spread over all, whose texts are measured.
 _MEASURED = 200
-# A text may be long, and redaction looks beyond what is shown: for what its end cuts.
+# A text may be long, and redaction needs context beyond the shown part, for secrets cut at its end.
 _READ_CHARS = 3 * TEXT_CHARS
 
 
@@ -105,7 +105,7 @@ def _list_of_corpus(ledger: Ledger, corpus: str) -> Iterator[Wanting]:
 
 
 def describe_item(ledger: Ledger, corpus: Corpus, artifact_id: str) -> Item | None:
-    """Return what a writer is shown of an item; None if it is gone or has no text."""
+    """Return the text that a writer is shown of an item; None if it was deleted or has no text."""
     artifact = ledger.artifacts.get(corpus.name, artifact_id)
     contents = ledger.artifacts.list_contents(corpus.name, [artifact_id])
     if artifact is None or artifact_id not in contents:
@@ -158,7 +158,7 @@ def estimate_cost(
 
 
 def read_items(state: State, ledger: Ledger, wanting: Iterable[Wanting]) -> Iterator[Item]:
-    """Yield what a writer is shown of items, without missing and empty ones."""
+    """Yield the texts that a writer is shown of items, without missing and empty ones."""
     for each in wanting:
         corpus = state.corpora.get(each.corpus)
         item = describe_item(ledger, corpus, each.artifact_id) if corpus else None

@@ -1,8 +1,8 @@
-"""The gate: whether the prompts of a provenance help to find what they are expected of.
+"""The gate: test whether the prompts of a provenance help to find their artifacts.
 
-Of each artifact one prompt is left out and asked, with the others counted in and without. They have
-to rank it better, and must not rank the corpus' own cases worse: the queries that calibration makes
-of its texts. Until they were weighed, and where they are too few to be, they count.
+One prompt of each artifact is held out and asked, with and without the others counted in. They must
+rank it better, and must not rank the corpus' own cases worse: the queries that calibration makes
+from its texts. Until they are tested, and if they are too few for a test, they count.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from irdaemon.ledger.prompts import PROVENANCES, USE, Gate
 
 # At least this many artifacts need prompts; at most this many are asked about.
 FEWEST_ARTIFACTS, _MOST_ASKED = 10, 200
-# After a change of more than this share of them it is worth while to weigh them again.
+# After a change of more than this share of them, test again.
 _CHANGED_SHARE = 0.2
-# What use taught has a trial of its own.
+# Prompts learned from use have a separate test.
 GATED = tuple(each for each in PROVENANCES if each != USE)
 ROLLED_BACK = "rolled back"
-# Turns of sessions have no prompts of their own.
+# Turns of sessions have no expected prompts.
 NOT_PROMPTED = ("sessions",)
 
 
@@ -97,7 +97,7 @@ def weigh_prompts(
 ) -> Gate:
     """Return whether a provenance's prompts should count in a corpus, with figures.
 
-    If none is left, the gate is reset: others may come.
+    If none is left, the gate is reset for later prompts.
     """
     given, now = _list_given(state.ledger, corpus.name, provenance), state.clock()
     if not given:

@@ -1,9 +1,9 @@
-"""Writing expected prompts: a run beside the writer, a request at a time.
+"""Write expected prompts: a run in the background, one request at a time.
 
-A run has what a person agreed to: who writes, of which corpora, and how many tokens at most. It is
-kept in a file beside the ledger, so that what was spent and what failed outlasts a crash; what was
-written lies in the ledger, so that nothing is asked for twice. After a restart a run goes on only
-when it is told to, unless [prompts] write had begun it.
+A run has the terms that a person agreed to: the writer, the corpora, and the maximum of tokens. It
+is stored in a file next to the ledger, so that spending and failures survive a crash; finished
+prompts are in the ledger, so that nothing is requested twice. After a restart a run continues only
+when told to, unless [prompts] write had started it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ PERSON, CONFIGURATION = "person", "configuration"
 _FILE, _DIRECTORY = "prompts-writing.json", "writer"
 # An item is given up after this many failures; a run ends after this many in a row.
 _MOST_TRIES, _MOST_FAILURES = 2, 3
-# How long a request waits after one that failed, and an idle look for something to do.
+# The wait after a failed request, and between two checks for work when idle.
 _AFTER_FAILURE_S, _IDLE_S = 2.0, 1.0
 _DAY_S = 86_400.0
 _MOST_AT_ONCE = 50
-# How long what was written may take to be stored before the next request goes out.
+# The time that prompts may take to be stored before the next request is sent.
 _STORED_WITHIN_S = 60.0
 
-# (corpus, provenance, prompts by artifact id) -> the number of the job that stores them.
+# Takes (corpus, provenance, prompts by artifact id); returns the number of the job that stores
+# them.
 HandIn = Callable[[str, str, Mapping[str, Expected]], int]
 
 
@@ -68,7 +69,7 @@ def make_options(config: Config) -> WritingOptions:
 
 @dataclass(slots=True)
 class Run:
-    """A run: what was agreed to, its progress, and why it is not running, if so.
+    """A run: its terms, its progress, and why it is not running, if so.
 
     `items` needed prompts at its start, `left` were given up, `tries` counts failed replies by
     reference, `dropped` counts rejected prompts by reason.
@@ -114,11 +115,13 @@ class Writing(Background):
         self.stored_within_s = _STORED_WITHIN_S
         self._todo: deque[Wanting] | None = None
         self._failures = 0
-        # How often a run was held or ended: a request that was sent before is no longer wanted.
+        # The number of times that a run was held or ended: earlier requests are then no longer
+        # wanted.
         self._holds = 0
-        # At this generation the configuration found nothing to begin.
+        # At this generation the configuration had nothing to begin.
         self._complete_at = -1
-        # By reference the content of what is given up, and by day what the configuration spent.
+        # By reference, the content of the items given up, and by day, the tokens that the
+        # configuration spent.
         self._left: dict[str, str] = {}
         self._spent_on: list[int] = [0, 0]
         self.run: Run | None = None
@@ -160,7 +163,7 @@ class Writing(Background):
         return run
 
     def describe(self) -> Mapping[str, Any]:
-        """Return what the status adds: the current or last run."""
+        """Return the addition to the status: the current or last run."""
         return {"prompts": self.run.describe()} if self.run else {}
 
     def is_needed(self) -> bool:
@@ -241,7 +244,7 @@ class Writing(Background):
         self, run: Run, items: Sequence[Item], error: Unavailable, is_wanted: bool
     ) -> float:
         """Keep items for another request; end a run whose writer keeps failing."""
-        if self._todo is not None:  # else all are looked for again
+        if self._todo is not None:  # otherwise all are looked up again
             self._todo.extendleft(_make_wanting(each) for each in reversed(items))
         if not is_wanted:
             self._save()
@@ -254,7 +257,7 @@ class Writing(Background):
         return _AFTER_FAILURE_S
 
     def _take_answer(self, run: Run, request: Request, text: str) -> None:
-        """Hand in the accepted part of a reply, and record what failed."""
+        """Hand in the accepted part of a reply, and record failures."""
         checked = check_answer(text, request.items)
         stored = self.store(request, checked.prompts)
         run.dropped = dict(Counter(run.dropped) + checked.dropped)
@@ -263,11 +266,11 @@ class Writing(Background):
                 run.written += 1
                 run.prompts += len(checked.prompts[key])
                 run.tries.pop(item.reference, None)
-            elif key in checked.prompts:  # its text has changed meanwhile
+            elif key in checked.prompts:  # its text has changed in the meantime
                 self._ask_again(item)
             else:
                 self._note_failure(run, item)
-        # An item alone that failed before may fail again, where others did not.
+        # An item that failed before and is asked for alone may fail again even if others do not.
         is_useful = checked.prompts or (run.written and len(request.items) == 1)
         self._failures = 0 if is_useful else self._failures + 1
         if self._failures >= _MOST_FAILURES:
@@ -331,7 +334,7 @@ class Writing(Background):
         if left <= 0 or all(self._is_left(run, each) for each in wanting):
             self._complete_at = -1 if left <= 0 else generation
             return False
-        # What it stores is another generation: then it is looked at once more, and no longer.
+        # Storing prompts makes a new generation: check that one once more, and then stop.
         self.begin(run)
         return True
 
@@ -340,7 +343,7 @@ class Writing(Background):
         run = self.run
         if run is None or run.state == DONE:
             return True
-        # After a failure, and where a person stopped, only a restart or a new day begins again.
+        # After a failure, or a stop by a person, only a restart or a new day begins again.
         return run.state in (STOPPED, FAILED) and self._state.clock() - run.started > _DAY_S
 
     def _count_spent(self) -> int:
@@ -361,7 +364,8 @@ class Writing(Background):
     def _save(self) -> None:
         if not self.options.state_dir or self.run is None:
             return
-        # A full disk ends no run, nor does a change by the other thread, which saves it itself.
+        # A full disk ends no run, and neither does a change by the other thread, which saves it
+        # itself.
         with contextlib.suppress(OSError, RuntimeError):
             data = {"run": asdict(self.run), "left": self._left, "spent_on": self._spent_on}
             replace_file(os.path.join(self.options.state_dir, _FILE), json.dumps(data))
@@ -378,7 +382,7 @@ class Writing(Background):
             run = Run(**{name: data["run"][name] for name in names & set(data["run"])})
             self._left, self._spent_on = dict(data["left"]), [int(n) for n in data["spent_on"]]
         except (OSError, ValueError, TypeError, KeyError):
-            return  # of another version, or damaged: nothing that was written is lost
+            return  # of another version, or damaged: no written prompts are lost
         if run.state == RUNNING and not (run.by == CONFIGURATION and self.options.write):
             run.state = PAUSED
             run.reason = "the daemon was restarted; irc prompts write --resume continues"

@@ -1,4 +1,4 @@
-"""The operations on writing: its cost, a run, and small requests for an agent at work."""
+"""Operations on writing: its cost, a run, and small requests for an agent at work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.serve import access
 from irdaemon.serve.operations import serves
 
-# What a run may spend beyond what it was said to cost, where no budget is given.
+# The factor by which a run may exceed its estimated cost if no budget is given.
 _BUDGET_SHARE, _LEAST_BUDGET = 1.5, 20_000
 _MOST_TOKENS = 1_000_000_000
 _MOST_AT_ONCE, _MOST_BATCHES = 20, 50
@@ -31,7 +31,7 @@ _CHANGES = {"pause": PAUSED, "resume": RUNNING, "stop": STOPPED}
 
 @serves("prompts_plan", "slow", access.refuse_others)
 def prompts_plan(engine: Engine, corpora: list[Any], writer: str) -> Any:
-    """Return what would be sent of which corpora, to whom, and about how many tokens that costs."""
+    """Return what would be sent of which corpora, the recipient, and the tokens it costs."""
     state = engine.state
     writing = PromptsObserver.find_in(state.addons).writing
     chosen = choose_corpora(state, [str(each) for each in corpora] or [ALL])
@@ -66,7 +66,7 @@ def _find_writer(engine: Engine, name: str) -> tuple[Writer | None, str]:
 
 
 def _locate(writer: Writer | None) -> str:
-    """Return where a writer's text is sent."""
+    """Return where a writer sends texts."""
     if isinstance(writer, CommandWriter):
         return f"{writer.path}, and the service that it asks"
     if isinstance(writer, EndpointWriter):
@@ -141,7 +141,7 @@ def prompts_wanting(engine: Engine, corpus: str | None, limit: int) -> Any:
 
 @serves("prompts_hand_in", "slow", access.refuse_others)
 def prompts_hand_in(engine: Engine, batch: str, answer: str) -> Any:
-    """Accept a reply to a request, and return what was taken of it."""
+    """Accept a reply to a request, and return the accepted part."""
     observer = PromptsObserver.find_in(engine.state.addons)
     request = observer.offered.get(batch)
     if request is None:

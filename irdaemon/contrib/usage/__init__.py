@@ -1,4 +1,4 @@
-"""Use: what was asked, which indexed items were used, and what is learned from that."""
+"""Use: the queries asked, the indexed items used, and what is learned from both."""
 
 from irdaemon.config.addons import AddOn
 

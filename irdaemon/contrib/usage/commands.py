@@ -1,7 +1,7 @@
 """How `irdaemon backup` and `restore` treat the log of use.
 
-The key of its digests is not in a backup. On another machine the old records stay joined; prompts
-read again there join none of them.
+A backup does not contain the key of the log's digests. On another machine, old records stay joined,
+but prompts read again there do not match them.
 """
 
 from irdaemon.contrib.usage.session_log import SavedFile

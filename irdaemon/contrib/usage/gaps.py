@@ -1,8 +1,8 @@
-"""Gaps: what people needed and did not find, why, and which edit would cure it.
+"""Gaps: what people needed and did not find, why, and which edit would fix it.
 
 Three kinds: an item was used that the answer did not offer; nothing was offered for a prompt that
-has a task; and something was used that is not indexed. Prompts that share words are taken together.
-What only one prompt shows is counted, and listed on request: it may be chance.
+has a task; and something was used that is not indexed. Prompts that share words are grouped. Gaps
+that only one prompt shows are counted, and listed on request: they may be chance.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from irdaemon.ledger import Ledger
 from irdaemon.text import tokenize
 from irdaemon.text.tasks import has_task
 
-# What an answer given now considers for a prompt.
+# The candidates that an answer given now would consider for a prompt.
 Ask = Callable[[str], Sequence[ConsideredItem]]
 
 _WORD = re.compile(r"[^\W\d_][\w-]{2,40}")
@@ -29,17 +29,17 @@ LEAST = 2
 _ALIKE = 0.3
 _WORDS = 6
 _EXAMPLES, _EXAMPLE_CHARS = 2, 120
-# Prompts without a known answer that are asked again, the newest.
+# The number of prompts without a known answer that are asked again, the newest first.
 _MOST_REPLAYED = 300
-# Not answers: a corpus that is still being read, a filter, a session that had seen it all.
+# Not abstentions: a corpus still being read, a filter, a session that had seen everything.
 _NO_GAP = frozenset({NO_TASK, "building", "filtered_out", "nothing_indexed", "offered_before"})
 
 
 @dataclass(frozen=True, slots=True)
 class MissedPrompt:
-    """A prompt for which an item was used, or nothing found: what was considered, and if replayed.
+    """A prompt that missed a used item or found nothing: items considered, and if replayed.
 
-    `session` is the entry that tells of it, of what nothing was found for the session that asked.
+    `session` is the entry that the record comes from; if nothing was found, the session that asked.
     `state` is one of MISSED, or `nothing_found`.
     """
 
@@ -52,7 +52,7 @@ class MissedPrompt:
 
 
 class GapWorld:
-    """Where the texts of prompts and items are, and who answers a prompt again."""
+    """The source of the texts of prompts and items, and of new answers to old prompts."""
 
     def __init__(self, ledger: Ledger, ask: Ask):
         self._ledger = ledger
@@ -60,11 +60,11 @@ class GapWorld:
         self.replayed = 0
 
     def read_prompt(self, turn: KeptTurn) -> str:
-        """Return what was asked in a turn, as it was indexed; "" where it no longer is."""
+        """Return the prompt of a turn, as it was indexed; "" if it no longer is."""
         return "\n\n".join(self._ledger.artifacts.list_prompts(turn.corpus, turn.turn_id))
 
     def list_words(self, item: Item) -> set[str]:
-        """Return the words that are indexed of an item."""
+        """Return the indexed words of an item."""
         return {
             word
             for record in self._ledger.artifacts.list_records(*item)
@@ -72,7 +72,7 @@ class GapWorld:
         }
 
     def replay(self, prompt: str, items: tuple[Item, ...]) -> tuple[str, ConsideredItem | None]:
-        """Ask a prompt again; return how an item fares, "offered" or one of MISSED."""
+        """Ask a prompt again; return the outcome for an item, "offered" or one of MISSED."""
         if self.replayed >= _MOST_REPLAYED:
             return "offered", None
         self.replayed += 1
@@ -84,7 +84,7 @@ class GapWorld:
 def find_gaps(
     log: JoinedLog, offers: Iterable[Offer], names: ItemNames, world: GapWorld
 ) -> list[dict[str, Any]]:
-    """Return the gaps, those of most prompts first."""
+    """Return the gaps, those shown by most prompts first."""
     missed = _list_missed(log, world)
     found = [_describe_item(item, prompts, names, world) for item, prompts in missed.items()]
     found += [
@@ -97,7 +97,7 @@ def find_gaps(
 def make_report(
     found: Sequence[dict[str, Any]], world: GapWorld, least: int = LEAST
 ) -> dict[str, Any]:
-    """Return the gaps that at least `least` prompts show, and how many prompts show others."""
+    """Return the gaps that at least `least` prompts show, and the number of prompts for others."""
     listed = [each for each in found if each["prompts"] >= least]
     return {
         "gaps": listed,
@@ -107,7 +107,7 @@ def make_report(
 
 
 def _list_not_indexed(log: JoinedLog) -> list[dict[str, Any]]:
-    """Return what was used by a name that nothing indexed has."""
+    """Return the names that were used but that no indexed item has."""
     used: dict[str, list[JoinedUse]] = {}
     for use in log.list_uses():
         if use.state == "not_installed":
@@ -168,11 +168,11 @@ def _describe_item(
 
 
 def _list_lacking(prompts: Sequence[MissedPrompt], known: set[str]) -> list[str]:
-    """Return the words that two prompts or more have and an item lacks, the most frequent first."""
+    """Return words of two prompts or more that an item lacks, the most frequent first."""
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
     for prompt in prompts:
-        # The terms of the words that say what the prompt is about.
+        # The terms of the words that describe the topic of the prompt.
         words = (word.lower() for word in _WORD.findall(prompt.text) if has_task(word))
         forms = {term: word for word in words for term in tokenize(word)}
         spelt |= {term: word for term, word in forms.items() if term not in spelt}
@@ -196,7 +196,7 @@ def _suggest_cure(reference: str, prompts: Sequence[MissedPrompt], lacking: Sequ
 def _list_unanswered(
     log: JoinedLog, offers: Iterable[Offer], world: GapWorld
 ) -> Iterator[MissedPrompt]:
-    """Yield the prompts with a task for which nothing was offered, and nothing used."""
+    """Yield the prompts with a task but without any offer or use."""
     turns = {digest: turn for turn in log.turns for digest in (*turn.own, *turn.asked)}
     for offer in {each.digest: each for each in offers if each.abstained}.values():
         turn = turns.get(offer.digest)
@@ -208,7 +208,7 @@ def _list_unanswered(
 
 
 def _cluster_prompts(prompts: Iterable[MissedPrompt]) -> list[list[MissedPrompt]]:
-    """Put prompts together that share words with the first of a cluster."""
+    """Group prompts that share words with the first prompt of a cluster."""
     clusters: list[tuple[set[str], list[MissedPrompt]]] = []
     for prompt in prompts:
         terms = set(tokenize(prompt.text))
@@ -242,7 +242,7 @@ def _describe_cluster(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
 
 
 def _count_prompts(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
-    """Return how many prompts and sessions there were, why they were missed, and examples."""
+    """Return the number of prompts and sessions, why they were missed, and examples."""
     scores = [each.considered.score for each in prompts if each.considered]
     return {
         "prompts": len(prompts),

@@ -37,14 +37,14 @@ from irdaemon.ledger import Expected
 from irdaemon.ledger.prompts import USE
 from irdaemon.types import LearnReport, Use
 
-# A corpus of sessions is where uses are read from; nothing is learned of its turns.
+# Uses are read from corpora of sessions; nothing is learned about their turns.
 NOT_LEARNED = ("sessions",)
-# Fewer uses than this do not show whether what they teach helps.
+# Fewer uses than this do not show whether learning from them helps.
 FEWEST_USES = 20
-# So many of the newest uses have to be of what is learned of, or a tenth of them if that is fewer.
+# At least this many of the newest uses must be of learned artifacts, or a tenth of them if fewer.
 _FEW = 5
-# By which rule uses were judged; what was learned by another is judged again. 2: a file counts as
-# one session, whatever its lines say.
+# The version of the rule that judges uses; results of another version are judged again. 2: a file
+# counts as one session, even if its lines name several.
 RULE = "2:"
 
 

@@ -20,9 +20,9 @@ from irdaemon.source.sessions.item_uses import is_built_in
 
 Item = tuple[str, str]
 
-# Of a corpus of these kinds it makes sense to say that an item was used, or never was.
+# The kinds of corpora whose items can meaningfully be used or unused.
 USED_KINDS = ("skills", "agents", "commands", "mcp_tools", "packages")
-# The kinds in which an item is looked for, by how it was used.
+# The kinds in which an item is looked up, by how it was used.
 _MEANT: Mapping[str, tuple[str, ...]] = {
     "skill": ("skills", "commands"),
     "command": ("commands", "skills"),
@@ -33,7 +33,7 @@ _MEANT: Mapping[str, tuple[str, ...]] = {
     "package": ("packages",),
 }
 _BY_PATH = ("read", "shell")
-# Of an item that lies in several places, the nearest is meant.
+# Of an item that is in several places, the nearest is meant.
 _SCOPES = ("project", "user", "plugin", "other")
 _APART = re.compile(r"[-_.]+")
 
@@ -145,29 +145,28 @@ def _list_tool_names(id: str, name: str, server: str) -> set[str]:
     return {id.partition("#")[0], *joined, *alone}
 
 
-# Join what was used with what was offered: by session and by the digests of prompts.
+# Join uses with offers: by session and by the digests of prompts.
 #
-# Nothing is guessed from times alone. A use whose prompt matches no answer that was noted is shown
-# as unjoined.
+# Times alone join nothing. A use whose prompt matches no recorded answer is shown as unjoined.
 
 UseState = Literal[
-    "offered",  # offered in this turn, or before in its session
+    "offered",  # offered in this turn, or earlier in its session
     "near_miss",  # considered among the first three of its corpus, and not offered
-    "buried",  # considered further down
-    "absent",  # not among what was considered
+    "buried",  # considered at a lower rank
+    "absent",  # not among the considered items
     "unjoined",  # no answer is known for the turn
-    "not_installed",  # nothing that is indexed has this name
+    "not_installed",  # nothing indexed has this name
 ]
 MISSED: tuple[UseState, ...] = ("near_miss", "buried", "absent")
 _NEAR = 3
-# The clock of an agent's transcript and ours may differ by so much.
+# The tolerated difference between the clocks of an agent's transcript and the daemon.
 _CLOCKS_S = 60.0
 _AGENT_ASKED_WITHIN_S = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedUse:
-    """A use, the items it refers to, and what is known of the offer.
+    """A use, the items it refers to, and the known facts about the offer.
 
     `considered` is the item as the turn's answer had it, None if it did not.
     """

@@ -33,14 +33,14 @@ from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.transcript import strip_injected
 from irdaemon.types import Refused, SessionTurn
 
-# Keyed digests: they tell whether two texts are the same, and nothing of what they say.
+# Keyed digests: they tell whether two texts are the same, and nothing about their content.
 #
-# The key lies in a file of its own, for its owner alone. Who has the log but not the key cannot
-# even try texts out.
+# The key is in a separate file, readable only by its owner. Without the key, the log does not even
+# allow testing guessed texts.
 
 _KEY_BYTES = 32
 _DIGEST_BYTES = 16
-# The prompt hook sends no more of a prompt than this.
+# The prompt hook sends at most this much of a prompt.
 _COMPARED_CHARS = 8_000
 
 
@@ -54,7 +54,7 @@ class DigestKey:
         self._key = _read_key(path) or _make_key(path)
 
     def digest_text(self, text: str) -> bytes:
-        """Return the digest of what a person typed in a text; white space does not matter."""
+        """Return the digest of the typed part of a text, ignoring white space."""
         words = " ".join(strip_injected(text[:_COMPARED_CHARS]).split())
         whole = hmac.digest(self._key, words.encode("utf-8", "replace"), "sha256")
         return whole[:_DIGEST_BYTES]
@@ -150,7 +150,7 @@ class UsageNotes(SessionLog[UsageStore]):
         return UsageStore(path)
 
     def _hash(self, text: str) -> bytes:
-        assert self._key is not None  # made with the file
+        assert self._key is not None  # created with the file
         return self._key.digest_text(text)
 
     def _make_offer(self, noted: NotedAnswer) -> Offer:
@@ -197,7 +197,7 @@ class UsageNotes(SessionLog[UsageStore]):
             ) from error
 
     def open_changing(self) -> UsageStore:
-        """Open another connection to a file that is there; the caller changes and closes it."""
+        """Open another connection to an existing file; the caller changes and closes it."""
         return UsageStore(self.options.path, create=False)
 
     def drop_waiting(self) -> None:

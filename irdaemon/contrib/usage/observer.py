@@ -1,4 +1,4 @@
-"""What use adds to an engine: it records answers and transcripts, and learns from them."""
+"""The engine's observer of use: it records answers and transcripts, and learns from them."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def make_options(config: Config) -> UsageOptions | None:
 
 
 class UsageObserver(SessionObserver):
-    """Record use, if `notes` is not None, and keep what jobs are to learn and to forget.
+    """Record use, if `notes` is not None, and queue what jobs are to learn and to forget.
 
-    `imported` are uses from elsewhere for a job to learn, by corpus; `unlearned` is what a job is
-    to forget: corpus and artifact, session, or "" for all.
+    `imported` are uses from elsewhere for a job to learn, by corpus; `unlearned` lists what a job
+    is to forget: corpus and artifact, session, or "" for all.
     """
 
     notes: UsageNotes | None
@@ -66,7 +66,7 @@ class UsageObserver(SessionObserver):
         return self._state.request(Job("learn", corpus))
 
     def request_unlearning(self, corpus: str, artifact_id: str, session: str) -> int:
-        """Request that what use taught of an artifact, a session, or everything be forgotten."""
+        """Request to forget what use taught about an artifact, from a session, or entirely."""
         self.unlearned.append((corpus, artifact_id, session))
         return self._state.request(Job("unlearn"))
 
@@ -116,7 +116,7 @@ class UsageObserver(SessionObserver):
         return [Job("learn", name) for name in find_learnable(self._state)]
 
 
-# The jobs of use: learning from it, going back, and forgetting what was learned.
+# The jobs of use: learn from it, roll back, and forget learned prompts.
 
 
 def learn_corpus(context: JobContext, corpus: Corpus) -> str:
@@ -161,7 +161,7 @@ def forget_learned(context: JobContext) -> str:
 
 
 def _is_incomplete(state: State) -> bool:
-    """Return whether transcripts are still to be read again, so that nothing missing is gone."""
+    """Return whether transcripts must still be reread: a missing session may then still exist."""
     corpora = state.corpora.values()
     sessions = [each.name for each in corpora if each.kind in NOT_LEARNED]
     notes = UsageObserver.find_in(state.addons).notes

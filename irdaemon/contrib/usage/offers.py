@@ -1,4 +1,4 @@
-"""Offers: what an answer offered and considered, recorded in memory with the answer.
+"""Offers: the items that an answer offered and considered, recorded in memory with the answer.
 
 Recording appends to a bounded queue; the writer does everything else later.
 """
@@ -18,17 +18,17 @@ from irdaemon.types import Hit, Selection
 
 Item = tuple[str, str]
 MOST_ITEMS = 20
-# Answers that wait to be written: the writer takes them up every second or so.
+# The number of answers that may wait to be written: the writer takes them every second or so.
 _MOST_WAITING = 500
-# What surrounds an item's name and summary in an agent's context.
+# The characters around an item's name and summary in an agent's context.
 _AROUND = 20
 
 Verdict = Literal[
     "offered",
-    "shown_before",  # it would have been offered, had its session not been shown it before
+    "shown_before",  # it would have been offered if its session had not been shown it before
     "cut",  # above its corpus' floor, and not selected
     "below_floor",
-    "ranked",  # of a search, which selects nothing
+    "ranked",  # in a search, which selects nothing
 ]
 
 
@@ -56,7 +56,7 @@ class RankedCorpus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotedAnswer:
-    """An answer as it was given: when, by which operation, to whom, and in which wording.
+    """An answer as it was given: its time, operation, recipient and wording.
 
     `selected` and `ranked` come from its trace; they are empty for a cached answer.
     """
@@ -70,7 +70,7 @@ class NotedAnswer:
     ranked: tuple[RankedCorpus, ...] = field(default=(), repr=False)
 
     def add_trace(self, trace: Trace) -> NotedAnswer:
-        """Return it with the relevant parts of its trace, which as a whole is too large to keep."""
+        """Return the answer with the relevant parts of its trace, which is too large to keep."""
         rankings = trace.merged.rankings
         each_of = -(-MOST_ITEMS // max(1, len(rankings)))
         ranked = tuple(

@@ -1,4 +1,4 @@
-"""The operations on use: what was offered and used, what it teaches, and forgetting it."""
+"""Operations on use: list offers and uses, learn from them, and forget them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_TOKENS = 100_000_000
 
 @serves("usage", "slow", access.refuse_others)
 def usage(engine: Engine, item: str) -> Any:
-    """Return what was offered and used, and what other add-ons report on that."""
+    """Return the offers and uses, and the reports of other add-ons on them."""
     report = UseReports(engine).report_usage(item)
     for addon in engine.addons.values():
         report |= addon.describe_use()
@@ -37,7 +37,7 @@ def uses(engine: Engine, corpus: str) -> Any:
 
 @serves("usage_forget", "slow", access.refuse_others)
 def usage_forget(engine: Engine, item: str, session: str, everything: bool) -> Any:
-    """Forget records of use, and what was learned from them; return how many."""
+    """Forget records of use, and anything learned from them; return how many."""
     return UseReports(engine).forget(item, session, everything)
 
 
@@ -69,7 +69,7 @@ def usage_rollback(engine: Engine, corpus: str | None) -> Any:
 
 @serves("gaps", "slow", access.refuse_others)
 def gaps(engine: Engine, least: int) -> Any:
-    """Return what was needed but not found."""
+    """Return the things that were needed but not found."""
     if least < 1:
         raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
     return UseReports(engine).report_gaps(least)
@@ -77,7 +77,7 @@ def gaps(engine: Engine, least: int) -> Any:
 
 @serves("listing", "slow", access.refuse_others)
 def listing(engine: Engine, context_tokens: int, agent: str) -> Any:
-    """Return what an agent's own listing of skills has no room for."""
+    """Return the skills that an agent's own listing has no room for."""
     if not 0 <= context_tokens <= _MOST_TOKENS:
         raise QueryError(f"context_tokens must be 0 to {_MOST_TOKENS:,}, not {context_tokens:,}")
     return UseReports(engine).report_listing(context_tokens, agent)

@@ -1,4 +1,4 @@
-"""What the log of use answers: reports on use, gaps and listings, and forgetting."""
+"""Reports from the log of use: on use, gaps and listings; and forgetting."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from irdaemon.ledger import Ledger
 from irdaemon.types import Query, SelectSpec, Use
 
 _DAY = 24 * 60 * 60
-# As the prompt hook asks.
+# The parameters of the prompt hook.
 _MOST_OFFERED = 3
 
 
@@ -70,7 +70,7 @@ class UseReports:
         return found
 
     def report_gaps(self, least: int = LEAST) -> dict[str, Any]:
-        """Return what was used but not offered, or not found at all, with remedies.
+        """Return the items that were used but not offered, or not found at all, with remedies.
 
         Gaps shown by at least `least` prompts are listed. A prompt without a recorded answer is
         asked again.
@@ -83,7 +83,7 @@ class UseReports:
         return {"since": self._since, **make_report(found, world, least)}
 
     def report_listing(self, context_tokens: int = 0, agent: str = "claude") -> dict[str, Any]:
-        """Return what an agent's own listing of skills has no room for."""
+        """Return the skills that an agent's own listing has no room for."""
         with self._open() as (store, ledger):
             names = self._make_names(ledger)
             uses: Counter[Item] = Counter()
@@ -101,7 +101,7 @@ class UseReports:
     def forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
         """Forget records of an item, of a session (AGENT:ID) or all; return how many.
 
-        This also requests a job that forgets what was learned from them.
+        This also requests a job that forgets anything learned from them.
         """
         if bool(item) + bool(session) + everything != 1:
             raise QueryError("say what to forget", "one of --item, --session and --all")
@@ -130,7 +130,7 @@ class UseReports:
         return store.forget_item(found, meant, now)
 
     def _list_considered(self, prompt: str) -> list[ConsideredItem]:
-        """Return what an answer to the prompt hook would consider now; this is not recorded."""
+        """Return the items that the prompt hook's answer would consider now; do not record it."""
         traces = list[Trace]()
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
         answer = self._engine.discover(wanted, note_trace=traces.append)
@@ -156,9 +156,9 @@ class UseReports:
         return [offer for offer in store.list_offers(self._since) if not offer.client]
 
 
-# Adoption: of what was offered, how much was used; and what was never offered, or never used.
+# Adoption: the share of offers that were used; and items that were never offered or never used.
 
-# Shares with their uncertainty.
+# Shares with their confidence intervals.
 
 _Z = 1.959964
 
@@ -183,9 +183,9 @@ def describe_share(part: int, whole: int) -> dict[str, float | None]:
 
 
 _CHARS_PER_TOKEN = 4
-# Long lists are cut to this many, and sent with their lengths.
+# Long lists are truncated to this length, and sent with their full lengths.
 _MOST_LISTED = 50
-# Packages are installed by the thousand: that most were never offered says nothing.
+# Packages are installed by the thousand, so it means nothing that most were never offered.
 _FEW_KINDS = frozenset(USED_KINDS) - {"packages"}
 _NO_WORDING = "plain"
 
@@ -248,7 +248,7 @@ def _tally(
     told: dict[tuple[str, Item], str] = {}
     for use in uses:
         for item in use.items:
-            # Whatever sessions the lines of an entry say they are of, it counts for the newest.
+            # Whatever sessions the lines of an entry name, it counts for the newest.
             if told.setdefault((use.turn.entry, item), use.turn.session) == use.turn.session:
                 key = use.turn.session, item
                 used[key] = max(use.turn.at, used.get(key, 0.0))
@@ -335,19 +335,20 @@ def _measure_context(offers: Iterable[Offer]) -> dict[str, int]:
     return {"items": len(shown), "chars": chars, "tokens": chars // _CHARS_PER_TOKEN}
 
 
-# Agents' own listings of skills: which descriptions they have no room for, as estimates.
+# Agents' own listings of skills: estimates of which descriptions they have no room for.
 #
-# What an agent never shows its model is never used. Both rules were read from the programs by
-# others, and other versions may differ.
+# An agent never uses what it does not show its model. Others read both rules from the programs'
+# code; other versions may differ.
 #
-# Claude Code has a hundredth of its context: floor(tokens * 4 * 0.01) characters (SOTA-skills, pull
-# request 349). A description is cut at 1,536 characters; those for which no room is left arrive as
-# bare names. Here the most used come first, then the alphabet.
+# Claude Code uses a hundredth of its context: floor(tokens * 4 * 0.01) characters (SOTA-skills,
+# pull request 349). A description is cut at 1,536 characters; skills whose description has no room
+# left appear as bare names. Here the most used come first, then alphabetical order.
 #
-# Codex has a fiftieth, at four bytes a token (openai/codex, core-skills/src/render.rs), and writes
-# the path of each skill as well. A description is cut at 1,024 characters; where not all fit, each
-# keeps the same number of characters at most, so that short ones stay whole; where not even names
-# fit, the last ones of the alphabet are left out. That it shortens paths first is not counted here.
+# Codex uses a fiftieth, at four bytes a token (openai/codex, core-skills/src/render.rs), and writes
+# the path of each skill as well. A description is cut at 1,024 characters; if not all fit, each is
+# limited to the same number of characters, so that short ones stay whole; if not even the names
+# fit, the alphabetically last ones are left out. Codex shortens paths first; the estimate ignores
+# that.
 
 _BYTES_PER_TOKEN = 4
 _KIND = "capability"
@@ -368,8 +369,8 @@ class ListedSkill:
         return self.described + self.name_chars
 
 
-# Takes skills in order, and the budget; returns for each how much of its description is shown, -1
-# where the skill is left out.
+# Takes skills in order, and the budget; returns how much of each skill's description is shown, -1
+# if the skill is left out.
 Fit = Callable[[Sequence[ListedSkill], int], list[int]]
 
 
@@ -495,7 +496,7 @@ def _measure(
 
 
 def _make_row(skill: ListedSkill, shown: int) -> dict[str, Any]:
-    """Return a skill as a report has it: `shown` characters of its description, -1 for left out."""
+    """Return a skill as in a report: `shown` characters of its description, -1 if left out."""
     return {
         "reference": skill.item.reference,
         "name": skill.item.name,

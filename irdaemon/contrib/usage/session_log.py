@@ -1,7 +1,7 @@
-"""What transcripts tell, in a private file beside the ledger: its connection, and who writes it.
+"""Records from transcripts in a private file next to the ledger: its connection, and its writer.
 
-What the transcripts hold can be read again, so a damaged file or one of another format is set aside
-and created again, and the corpora whose transcripts it lacks are read from their start.
+The contents can be read from the transcripts again, so a damaged file or one of another format is
+set aside and created again, and the corpora whose transcripts it lacks are read from their start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OtherFormat(sqlite3.DatabaseError):
 
 
 class SessionStore:
-    """One connection to a file. Raises sqlite3.Error or OSError where it cannot be used.
+    """One connection to a file. Raises sqlite3.Error or OSError if it cannot be used.
 
     `tables` creates a file of `format`; a table `whole` has the corpora that were read completely.
     """
@@ -82,7 +82,7 @@ class SessionStore:
         return int(self._db.execute(statement, values).fetchone()[0])
 
     def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
-        """Forget entries that are gone."""
+        """Forget deleted entries."""
         raise NotImplementedError
 
 
@@ -90,10 +90,10 @@ StoreT = TypeVar("StoreT", bound=SessionStore)
 
 
 class SessionLog(Generic[StoreT]):
-    """A file as an engine's writer keeps it; only `problem` may be read by any thread.
+    """A file in the hands of an engine's writer; other threads may only read `problem`.
 
-    `open_store` opens the file at `path`. `subject` is what log messages say is not recorded.
-    `note_replaced` is called when the file is set aside, for whoever has it open too.
+    `open_store` opens the file at `path`. `subject` is the object of log messages about failed
+    recording. `note_replaced` is called when the file is set aside, so that others can reopen it.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class SessionLog(Generic[StoreT]):
             return False
 
     def keep(self, corpus: str, work: Callable[[StoreT], Any]) -> None:
-        """Write what was read of a corpus, or have all of it read again."""
+        """Write the data read from a corpus, or have the whole corpus read again."""
         if not self.write(work):
             self._incomplete.add(corpus)
 
@@ -190,7 +190,7 @@ class SessionObserver(Observer):
         return log is not None and log.must_read_all(corpus.name)
 
     def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
-        """Forget sessions whose files are gone."""
+        """Forget sessions whose files were deleted."""
         if keys and (log := self.find_log(corpus)):
             log.keep(corpus.name, lambda store: store.forget_entries(corpus.name, keys))
 
@@ -210,19 +210,19 @@ class SessionObserver(Observer):
 
 
 class SavedFile(NamedTuple):
-    """A file as `irdaemon backup` and `restore` treat it: it lies beside a ledger's backup."""
+    """A file as `irdaemon backup` and `restore` treat it: it is next to a ledger's backup."""
 
     suffix: str
     locate: Callable[[Config], str]
     store: type[SessionStore]
 
     def back_up(self, config: Config, file: str) -> tuple[str, int]:
-        """Save the file beside a backup; return path and size, 0 if there is none."""
+        """Save the file next to a backup; return path and size, 0 if there is none."""
         beside = file + self.suffix
         return beside, back_up_file(self.locate(config), beside)
 
     def restore(self, config: Config, file: str) -> str | None:
-        """Restore the file beside a backup; return the path of the previous one."""
+        """Restore the file next to a backup; return the path of the previous one."""
 
         def open_store(path: str) -> AbstractContextManager[object]:
             return closing(self.store(path, read_only=True))

@@ -1,4 +1,4 @@
-"""The log of use: what was offered, and what transcripts say was used, in one private file.
+"""The log of use: offers, and uses found in transcripts, in one private file.
 
 It contains no text unless the configuration asks for it. Turns and uses can be recovered from the
 transcripts, so a damaged file or one of another format is set aside and created again.
@@ -112,7 +112,7 @@ def make_offer_row(offer: Offer) -> tuple[Any, ...]:
 
 
 def pack_items(items: Iterable[ConsideredItem]) -> bytes:
-    """Return items as one value, compressed: ids are paths, and much alike."""
+    """Return items as one value, compressed: ids are paths and similar to each other."""
     return zlib.compress(msgpack.packb([list(each) for each in items]), 1)
 
 
@@ -127,12 +127,12 @@ def read_offer(row: tuple[Any, ...]) -> Offer:
 KEPT_DAYS = 90
 KEPT_BYTES = 50 * 1024 * 1024
 _DAY = 24 * 60 * 60
-# Of what is oldest, so much goes at once where the file is too large.
+# The share of the oldest rows that is deleted at once if the file is too large.
 _SHARE_DROPPED = 0.1
 
 
 class UsageStore(SessionStore):
-    """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
+    """One connection to the file. Raises sqlite3.Error or OSError if it cannot be used."""
 
     format, tables = FORMAT, TABLES
 
@@ -150,7 +150,7 @@ class UsageStore(SessionStore):
             )
 
     def put_turns(self, entry: tuple[str, str], turns: Sequence[KeptTurn], partial: bool) -> None:
-        """Store the turns of an entry (corpus, key) in place of its known ones.
+        """Store the turns of an entry (corpus, key), replacing its known ones.
 
         If they are only `partial`, its other turns stay. Forgotten ones stay forgotten. A session
         that the entry no longer has is removed with its offers.
@@ -165,7 +165,7 @@ class UsageStore(SessionStore):
                 self._put_turn(turn)
 
     def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
-        """Forget entries that are gone, with their turns and the offers to their sessions."""
+        """Forget deleted entries, with their turns and the offers to their sessions."""
         with self.transaction():
             for key in keys:
                 self._forget_sessions(self._list_sessions((corpus, key)))
@@ -192,7 +192,7 @@ class UsageStore(SessionStore):
         return count
 
     def forget_session(self, session: str, now: float) -> int:
-        """Forget what was offered to a session and used in it; return how many rows."""
+        """Forget the offers to a session and its uses; return how many rows."""
         statement = (
             "SELECT (SELECT count(*) FROM offers WHERE session = ?1) + (SELECT count(*) FROM turns"
             " JOIN uses ON uses.turn = turns.id WHERE session = ?1)"
@@ -235,7 +235,7 @@ class UsageStore(SessionStore):
             self._shrink()
 
     def _drop_oldest(self) -> bool:
-        """Drop a tenth of the offers, or of the turns where there are none; False for neither."""
+        """Drop a tenth of the offers, or of the turns without offers; False without either."""
         for table in ("offers", "turns"):
             if count := self.count(table):
                 with self.transaction():
@@ -252,7 +252,7 @@ class UsageStore(SessionStore):
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _filter_forgotten(self, turn: KeptTurn) -> KeptTurn | None:
-        """Return the part of a turn that may be stored, without what a person had forgotten."""
+        """Return the part of a turn that may be stored, without records that a person erased."""
         uses = set(turn.uses)
         for kind, value, at in self._list_forgotten():
             if turn.at > at:

@@ -1,9 +1,9 @@
-"""What uses teach: for each artifact the prompts that led to it, and what each of them weighs.
+"""Learn from uses: for each artifact the prompts that led to it, and the weight of each.
 
-An artifact needs two uses out of two sessions: one alone is as likely an accident. Of a session
-only the newest prompt counts, and of an entry too, even if its lines name several sessions: so
-no transcript can teach an artifact by itself. A prompt that names the artifact teaches nothing, as
-the name is found anyway.
+An artifact needs two uses from two sessions: a single one may well be an accident. Only the newest
+prompt of a session counts, and only the newest of an entry, even if its lines name several
+sessions: so no transcript can teach an artifact alone. A prompt that names the artifact teaches
+nothing, as the name is found anyway.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from irdaemon.index.names import find_names
 from irdaemon.ledger import Expected, ExpectedPrompt, Ledger, PromptRate
 from irdaemon.types import Use
 
-# Uses from elsewhere, as records.
+# Parse uses from elsewhere, given as records.
 
 _HOW = 'a use is {"prompt": "...", "gold": ["id"], "session": "...", "at": "2026-01-31T12:00:00Z"}'
 _KEYS = ("prompt", "gold", "session", "at", "corpus")
@@ -68,7 +68,7 @@ def _parse_time(at: Any, where: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-# Uses of a corpus' items with the prompts that led to them, as learning from use wants them.
+# The uses of a corpus' items with the prompts that led to them, as input for learning.
 
 
 def list_uses(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) -> Iterator[Use]:
@@ -88,20 +88,20 @@ def list_uses(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
             yield Use(prompt, tuple(gold), turn.session, turn.at, corpus, turn.entry)
 
 
-# The gate: whether what was learned finds more of the newest uses, and loses nothing else.
+# The gate: check that the learned prompts find more of the newest uses, and lose nothing else.
 #
-# Uses are judged in order of time: prompts out of the older four fifths are counted in, and the
-# newest fifth is asked with and without them (`weigh_uses` says what each of those counts). What is
-# learned has to rank them better, and must not rank the corpus' own cases worse: the queries that
-# calibration makes of its texts.
+# Uses are judged in order of time: prompts from the older four fifths are counted in, and the
+# newest fifth is asked with and without them (`weigh_uses` gives the weight of each). Learning must
+# rank them better, and must not rank the corpus' own cases worse: the queries that calibration
+# makes from its texts.
 
 
 def weigh_uses(learned: Sequence[bool], share: float) -> list[float]:
-    """Return what each held-out use counts, by whether anything was learned of what it used.
+    """Return the weight of each held-out use, by whether its artifact has learned prompts.
 
-    The older four fifths teach less than all uses do: a use whose artifact is not learned of yet
-    shows what the others' prompts take from it, and nothing else. So both kinds count by the share
-    of all uses, 0 to 1, whose artifacts are learned of in what would be published.
+    The older four fifths teach less than all uses do: a use whose artifact has not learned anything
+    yet only shows what the others' prompts take from it. So each of both kinds is weighted by the
+    share of all uses, 0 to 1, whose artifacts would have learned prompts when published.
     """
     of_learned = sum(learned)
     others = len(learned) - of_learned
@@ -110,16 +110,17 @@ def weigh_uses(learned: Sequence[bool], share: float) -> list[float]:
     return [share / of_learned if each else (1 - share) / others for each in learned]
 
 
-# Sessions that must have used an artifact before anything is learned of it, and prompts at most.
+# The number of sessions that must have used an artifact before it learns, and its maximum of
+# prompts.
 FEWEST_SESSIONS = 2
 MOST_PROMPTS = 10
 _LONGEST = 1_000
 _WORD = re.compile(r"[^\W_]+")
 _HALF_LIFE_S = 90 * 86_400.0
-# After ten half-lives a use weighs a thousandth, and is forgotten.
+# After ten half-lives a use weighs a thousandth, and is dropped.
 _LEAST_WEIGHT = 2.0**-10
 
-# How much prompts may count, what counts more first: measured in bench/HISTORY.md.
+# The rates at which prompts may count, the highest first: measured in bench/HISTORY.md.
 RATES = (PromptRate(words=0.5, share=0.5), PromptRate(words=0.25, share=0.3))
 
 Prompts = Mapping[str, Sequence[ExpectedPrompt]]
@@ -136,7 +137,7 @@ def teach(
 ) -> dict[str, tuple[ExpectedPrompt, ...]]:
     """Return the prompts that uses teach of the artifacts in `names` (id -> name), newest first.
 
-    A use weighs one, shared by the artifacts it was of, and half of that each 90 days before the
+    A use weighs one, divided among its artifacts, and half of that for each 90 days before the
     newest use. Uses without a time, or of the future (`now` is Unix seconds), count as the newest.
     """
     return {id: _drop_repeats(each)[:MOST_PROMPTS] for id, each in attest(uses, names, now).items()}
@@ -161,7 +162,7 @@ def attest(
         for artifact_id in dict.fromkeys(use.gold):
             if artifact_id not in names or _is_named(names[artifact_id], prompt):
                 continue
-            # One without a session and an entry counts as a session of its own.
+            # A use without a session and an entry counts as a separate session.
             told_by = {use.session, use.entry} - {""}
             if told_by.isdisjoint(counted.setdefault(artifact_id, set())):
                 counted[artifact_id] |= told_by
@@ -171,7 +172,7 @@ def attest(
 
 
 def make_expected(prompts: Prompts, rate: PromptRate) -> dict[str, Expected]:
-    """Return what prompts teach at a given rate."""
+    """Return the prompts with their weights at a given rate."""
     return {id: Expected(tuple(each), rate) for id, each in prompts.items()}
 
 
@@ -221,7 +222,7 @@ def _drop_repeats(prompts: Sequence[ExpectedPrompt]) -> tuple[ExpectedPrompt, ..
 
 
 def _is_named(name: str, prompt: str) -> bool:
-    """Return whether a prompt calls for a name: as code is written, or by its words in a row."""
+    """Return whether a prompt names an artifact: as in code, or by its words in a row."""
     words = _WORD.findall(name.rsplit(":", 1)[-1].rsplit("/", 1)[-1])
     if len(words) > 1 and re.search(
         r"\b" + r"\W+".join(map(re.escape, words)) + r"\b", prompt, re.I
