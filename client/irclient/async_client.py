@@ -92,13 +92,15 @@ class AsyncLink:
                 reply = wire.read_reply(await self._link.socket.recv())
             except ProtocolError as error:
                 return self._fail_all(error)  # whose reply that was is not known
-            # Without a number the daemon did not read that of the request: it was too large for it.
-            largest = max(self._pending.values(), key=lambda call: call.size, default=None)
-            call = self._pending.get(reply.id) if reply.id else largest
+            call = self._pending.get(reply.id) if reply.id else self._find_largest()
             if call and not call.reply.done():
                 call.reply.set_result(reply)
         for call in self._pending.values():
             self._fail(call, make_lost_error(call.size))
+
+    def _find_largest(self) -> PendingCall | None:
+        """Return the largest pending call: a reply without a number refuses it for its size."""
+        return max(self._pending.values(), key=lambda call: call.size, default=None)
 
     def _end(self) -> None:
         self._ended = True

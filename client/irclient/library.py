@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from irclient.async_client import AsyncClient
 from irclient.errors import QueryError
 from irclient.results import CorpusStatus
 from irclient.types import Hit, Query, SelectSpec
+
+if TYPE_CHECKING:
+    from irclient.async_client import AsyncClient
 
 DOCUMENT_KINDS = ("files", "reports")
 _SUGGESTED = 5
@@ -146,6 +147,8 @@ async def _count_tree(
 ) -> list[dict[str, Any]]:
     if depth < 1:
         raise QueryError(f"--depth {depth}", "a number of levels from 1")
+    import asyncio
+
     found: Counter[str] = Counter()
     for corpus in corpora:
         # On a thread, so that a slow disk delays no other call.

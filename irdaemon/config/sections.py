@@ -217,13 +217,13 @@ class HealthConfig:
 class LimitsConfig:
     """The resources the daemon may use; 0 for no limit, `irc status` names those exceeded.
 
-    `memory_mb`: resident memory; near it caches are dropped, above it new artifacts are refused.
-    `file_bytes`, `line_bytes`: the largest file, and line of a session, read if a corpus sets no
-    `max_bytes`, `max_line_bytes` (0: the source's own limit). `artifacts`: artifacts in each
-    corpus. `open_files`: descriptors, at least 256 (0: the system's limit). `queued_paths`: changed
-    paths that wait for a corpus before one whole scan replaces them. `nice`: by how much indexing
-    lowers its priority. `idle_exit_minutes`: minutes without a request after which the daemon
-    stops.
+    `memory_mb`: resident memory; near it models, graphs and cached answers are released, above it
+    new artifacts are refused. `file_bytes`, `line_bytes`: the largest file, and line of a session,
+    read if a corpus sets no `max_bytes`, `max_line_bytes` (0: the source's own limit). `artifacts`:
+    artifacts in each corpus. `open_files`: descriptors, at least 256 (0: the system's limit).
+    `queued_paths`: changed paths that wait for a corpus before one whole scan replaces them.
+    `nice`: by how much indexing lowers its priority. `idle_exit_minutes`: minutes without a request
+    after which the daemon stops.
     """
 
     memory_mb: int = 1_800

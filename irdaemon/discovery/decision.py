@@ -58,7 +58,7 @@ _RAREST = math.log1p((REFERENCE - 0.5) / 1.5)
 FEWEST_ARTIFACTS, SMALL = 8, 1.6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Weights:
     """The weights of one mode, in the order of FEATURES.
 

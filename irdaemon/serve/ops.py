@@ -249,7 +249,7 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
     for each, value in request.args.items():
         kind = known.get(each)
         if kind is None or type(value) is kind:
-            continue  # none is of a newer client
+            continue  # an argument of a newer client, or of the right type
         wrong_bool = isinstance(value, bool) and kind is not bool
         if wrong_bool or not isinstance(value, kind):
             raise QueryError(f"{name}: {each} is of the wrong type ({value!r:.60})")

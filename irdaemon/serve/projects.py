@@ -76,7 +76,9 @@ def _list_parts(engine: Engine, parts: Mapping[str, str]) -> Iterator[dict[str, 
 def _list_found_notes(engine: Engine, parts: Mapping[str, str]) -> list[str]:
     """Return the notes on how the dependencies were found, as of the last scan."""
     part = engine.state.parts.get(parts.get(PACKAGES, ""))
-    return list(getattr(part.source, "notes", ())) if part else []
+    from irdaemon.source.dependencies import Dependencies  # only `irc here` needs its readers
+
+    return list(part.source.notes) if part and isinstance(part.source, Dependencies) else []
 
 
 def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:

@@ -127,7 +127,7 @@ def tokenize(text: str) -> list[str]:
 class QueryWords(NamedTuple):
     """The words of a query, as tokens, each once.
 
-    `tokens` are all of them. `identifiers` are the tokens of words written like names in code: of
+    `tokens` are its own. `identifiers` are the tokens of words written like names in code: of
     several parts, the parts of qualified names (`windows.malfind`), single words in backticks, and
     a text of one word. `unstemmed` are plain words in lower case whose token differs: an identifier
     (`EventEmitter`) is indexed by its whole, unstemmed, and a person who types it without capitals

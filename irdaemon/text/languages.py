@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text has more function words of another language than of English."""
+    """Return whether foreign and non-ASCII words outnumber English function words."""
     words = [word.lower() for word in _WORD.findall(text)]
     foreign = sum(word in _FUNCTION_WORDS or not word.isascii() for word in words)
     return foreign > sum(word in STOP_WORDS for word in words)

@@ -16,7 +16,7 @@ import re
 
 from irdaemon.text import STOP_WORDS
 
-# A longer prompt has a task, whatever its words: fewer suffice to continue a conversation.
+# A longer prompt always has a task: fewer suffice to continue a conversation.
 _LONGEST = 200
 
 _CONVERSATION = """

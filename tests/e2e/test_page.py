@@ -217,8 +217,9 @@ def test_light_and_dark_are_the_systems(opened):
 
 
 @pytest.mark.shared_daemon
-def test_no_view_has_a_serious_fault_of_accessibility(opened):
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
+def test_no_view_has_a_serious_fault_of_accessibility(opened, scheme):
     """With little to show; views full of data are in test_page_figures."""
-    tab = opened(color_scheme="dark")
+    tab = opened(color_scheme=scheme)
     for view in (*VIEWS, "try#q=flatten+a+PDF+form"):
         assert serious_faults(tab.see(view)) == [], view

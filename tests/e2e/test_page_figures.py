@@ -379,8 +379,8 @@ def written(n):
 
 
 @pytest.mark.parametrize("text", [page_data.HOSTILE, page_data.TOO_LONG], ids=["short", "long"])
-def test_hostile_text_in_every_field_is_text_and_nothing_else(scripted, text):
-    width = 360
+@pytest.mark.parametrize("width", [360, pytest.param(1280, marks=pytest.mark.slow)])
+def test_hostile_text_in_every_field_is_text_and_nothing_else(scripted, text, width):
     many = 23_000 if text == page_data.HOSTILE else 300
     scripted.daemon.answers.update(hostile_answers(text, many))
     tab = scripted.tab(viewport={"width": width, "height": 800})
@@ -454,7 +454,7 @@ def test_two_hundred_tabs_of_one_browser_and_seventy_browsers_are_all_live(scrip
 # -- while values change -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, 1280, pytest.param(2560, marks=pytest.mark.slow)])
 def test_nothing_moves_while_live_values_change(scripted, width):
     tab = scripted.tab(viewport={"width": width, "height": 900})
     tab.tab.add_init_script(SHIFTS)
@@ -500,7 +500,15 @@ def changed(at):
     }
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1280),
+        ("dark", 360),
+        pytest.param("light", 360, marks=pytest.mark.slow),
+        pytest.param("dark", 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_views_full_of_data_have_no_serious_fault_of_accessibility(scripted, scheme, width):
     scripted.daemon.answers.update(usage=page_data.few(page_data.USAGE), failures=FAILURES[:9])
     tab = scripted.tab(color_scheme=scheme, viewport={"width": width, "height": 800})

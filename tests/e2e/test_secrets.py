@@ -249,8 +249,9 @@ def test_no_kept_credential_is_in_an_answer(filled):
     assert [kept_in(text) for text in (said, plain)] == [[], []]
 
 
-def test_no_kept_credential_reaches_a_hook_or_the_page(filled):
-    asked = WORDS[::4]
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_kept_credential_reaches_a_hook_or_the_page(filled, step):
+    asked = WORDS[::step]
     hooked = [asks(filled, f"please use {word}", session=word) for word in asked]
     assert sum(map(bool, hooked)) > len(asked) // 2
     with Page(filled) as page:

@@ -1,8 +1,9 @@
 """Processes of the product that begin where its imports have ended.
 
 Importing numpy and the rest takes longer than most tests. One process a test run does it, has no
-thread, and forks for each `ForkedProcess`, which then runs a module as a new interpreter would:
-`__main__`, environment, directory, streams and exit are its own.
+thread, and forks for each `ForkedProcess`, which then runs a module much as a new interpreter
+would: `__main__`, environment, directory, streams and exit are its own. The seed of hashes and the
+modules that are loaded already are shared: tests of starts and imports set `home.forks = False`.
 """
 
 import atexit
@@ -83,9 +84,9 @@ class ForkedProcess(subprocess.Popen):
         request = {"words": args, "env": dict(env), "cwd": os.path.abspath(cwd or ".")}
         self._report, report = socket.socketpair()
         with report:
-            socket.send_fds(
-                _start_server(), [json.dumps(request).encode()], [*streams, report.fileno()]
-            )
+            message = json.dumps(request).encode()
+            assert len(message) < _LARGEST_REQUEST, "too many words for a forked process"
+            socket.send_fds(_start_server(), [message], [*streams, report.fileno()])
         self.pid = self._receive()
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
@@ -154,7 +155,7 @@ def _serve(requests: socket.socket) -> dict:
                 os.close(key.fileobj)
                 pid, report = key.data
                 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+                with contextlib.suppress(BrokenPipeError):  # the test waits for it no longer
                     report.send(_STATUS.pack(status))
                 report.close()
                 continue
@@ -186,6 +187,8 @@ def _run(request: dict) -> None:
         old, lines = getattr(sys, name), 1 if name == "stderr" else -1
         how = ("w" if number else "r", lines, old.encoding, old.errors)
         stream = open(number, *how, closefd=False)  # noqa: SIM115 (as long as the process lasts)
+        if number and request["env"].get("PYTHONUNBUFFERED"):
+            stream.reconfigure(write_through=True)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     module, *words = request["words"]
@@ -208,7 +211,8 @@ def _run(request: dict) -> None:
         status = 1
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            if not stream.closed:
+                stream.flush()
         except OSError:
             status = status or 120
     os._exit(status)

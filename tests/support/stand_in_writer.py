@@ -42,8 +42,6 @@ def make_prompts(key):
 def answer(items, behaviour, log):
     """Return what is answered for some items."""
     lines = [json.dumps({"id": key, "prompts": make_prompts(key)}) for key, _, _ in items]
-    if behaviour == "prose":
-        return "Sure! Here is what people might type:\n- fill in a form\n- merge two files\n"
     if behaviour == "lies":  # keys of other requests, and ids as they are elsewhere
         made_up = ("deadbeef", "skills/pdf-merge", "~/.claude/skills/pdf-merge", *log)
         return "\n".join(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from irclient.async_client import AsyncClient
 from irclient.cli.query import Act, read_source, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
@@ -163,11 +161,15 @@ def _format_written(done: Mapping[str, Any]) -> str:
 )
 def _show_overview(client: Client, options: argparse.Namespace) -> int:
     """Show what the corpora contain, and where."""
+    import asyncio
+
     seen = asyncio.run(_ask_overview(client, options))
     return print_data(options, seen, _format_overview)
 
 
 async def _ask_overview(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    from irclient.async_client import AsyncClient  # with zmq.asyncio, for this action alone
+
     async with AsyncClient(client.endpoint, client.timeout) as asking:
         return await make_overview(asking, options.view, options.depth)
 

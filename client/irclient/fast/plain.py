@@ -47,7 +47,7 @@ _readers: dict[type, list[tuple[str, Callable[[Any], Any]]]] = {}
 
 
 def _list_readers(cls: type[Plain]) -> list[tuple[str, Callable[[Any], Any]]]:
-    """Return what reads the fields of a type that are tuples, or of such a type themselves."""
+    """Return the fields that need converting (tuples, nested types), each with its reader."""
     if cls not in _readers:
         fields = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
         found = ((field.name, _choose_reader(cls, field.type)) for field in fields)

@@ -95,8 +95,8 @@ def test_from_any_set_to_any_other_it_is_as_if_that_came_first(machine, agent):
             change(machine, agent, plan_install, one)
             change(machine, agent, plan_install, other)
             assert read_tree(machine) == first[other]
-    change(machine, agent, plan_uninstall)
-    assert read_tree(machine) == before
+        change(machine, agent, plan_uninstall)
+        assert read_tree(machine) == before
 
 
 @pytest.mark.parametrize(("agent", "moments"), EVERY_SET)
