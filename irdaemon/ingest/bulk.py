@@ -28,7 +28,7 @@ COMMAND = (sys.executable, "-P", "-m", "irdaemon.ingest.reader_process")
 FEWEST = 256
 # Entries of one request: some tens of milliseconds of work.
 AT_ONCE = 32
-# Requests a process that are made ahead of the writer.
+# Requests made ahead of the writer for each process.
 _AHEAD = 6
 _PATIENCE_S = 0.05
 # Requests whose entries are stored in one transaction, if so many are answered by then: the terms

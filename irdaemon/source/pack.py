@@ -57,7 +57,7 @@ def find_packed(
     `text` is its searchable text.
     """
     kind, names = _identify(corpus_kind, artifact, fields)
-    for name in names:
+    for name in {make_key(kind, name): name for name in names}.values():
         entry = find_entry(kind, name)
         if entry is not None and _resembles(entry.about, f"{name} {text}", kind):
             return entry.prompts
@@ -86,9 +86,8 @@ def find_entry(kind: str, name: str) -> PackEntry | None:
     if place == len(index.hashes) or index.hashes[place] != wanted:
         return None
     start, end = index.offsets[index.blocks[place] : index.blocks[place] + 2]
-    with PACK.open("rb") as file:
-        file.seek(start)
-        block = msgpack.unpackb(zlib.decompress(file.read(end - start)), use_list=False)
+    packed = os.pread(index.file, end - start, start)
+    block = msgpack.unpackb(zlib.decompress(packed), use_list=False)
     return PackEntry(*block[key]) if key in block else None
 
 
@@ -121,12 +120,14 @@ def _resembles(about: str, text: str, kind: str) -> bool:
 
 
 class PackIndex(NamedTuple):
-    """What tells one pack from another, and where its entries are.
+    """The identity of a pack, and the places of its entries.
 
-    `hashes` are those of all keys, ascending, `blocks` the numbers of their blocks, and `offsets`
-    where each block begins in the file, and where the last one ends.
+    `file` is its descriptor: an upgrade replaces the file under a running process. `hashes` are
+    those of all keys, ascending, `blocks` the numbers of their blocks, and `offsets` the beginning
+    of each block in the file and the end of the last.
     """
 
+    file: int
     digest: str
     hashes: array[int]
     blocks: array[int]
@@ -135,12 +136,12 @@ class PackIndex(NamedTuple):
 
 @cache
 def _read_index() -> PackIndex:
-    with PACK.open("rb") as file:
-        file.seek(-SIZE, os.SEEK_END)
-        size = int.from_bytes(file.read(SIZE), "little")
-        file.seek(-SIZE - size, os.SEEK_END)
-        digest, hashes, blocks, offsets = msgpack.unpackb(file.read(size))
+    file = os.open(PACK, os.O_RDONLY | os.O_CLOEXEC)
+    end = os.fstat(file).st_size - SIZE
+    size = int.from_bytes(os.pread(file, SIZE, end), "little")
+    digest, hashes, blocks, offsets = msgpack.unpackb(os.pread(file, size, end - size))
     return PackIndex(
+        file,
         digest,
         _read_column(HASHES, hashes),
         _read_column(BLOCKS, blocks),

@@ -117,7 +117,8 @@ def describe_item(ledger: Ledger, corpus: Corpus, artifact_id: str) -> Item | No
         body = disclose_artifact(ledger, corpus, artifact_id, "body", None).body or ""
     except (IRError, SourceError):
         body = ""
-    records = ledger.artifacts.list_records(corpus.name, artifact_id)
+    is_complete = about and body.strip()
+    records = () if is_complete else ledger.artifacts.list_records(corpus.name, artifact_id)
     texts = [str(record["text"]) for record in records]
     body = body if body.strip() else "\n".join(texts)
     # The first record of most kinds is their description.

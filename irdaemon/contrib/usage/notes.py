@@ -112,9 +112,9 @@ class UsageNotes(SessionLog[UsageStore]):
         if not self._store_offers():
             return
         now = self._clock()
-        if not 0 <= now - self._pruned_at < _PRUNED_EVERY_S:
+        is_due = not 0 <= now - self._pruned_at < _PRUNED_EVERY_S
+        if is_due and self.write(lambda store: _prune(store, corpora, now)):
             self._pruned_at = now
-            self.write(lambda store: _prune(store, corpora, now))
 
     def read(self, corpus: str, upsert: Upsert) -> None:
         """Store the turns of a session that was read."""

@@ -109,7 +109,10 @@ class SessionLog(Generic[StoreT]):
         self._note_replaced = note_replaced
         self._store: StoreT | None = None
         self._failed_at = float("-inf")
+        # Corpora whose transcripts must be read again, and those that lost some since the last time
+        # all were read.
         self._incomplete: set[str] = set()
+        self._lossy: set[str] = set()
 
     def write(self, work: Callable[[StoreT], Any]) -> bool:
         """Write with the file open, created again if damaged; return whether it succeeded.
@@ -130,6 +133,7 @@ class SessionLog(Generic[StoreT]):
         """Write the data read from a corpus, or have the whole corpus read again."""
         if not self.write(work):
             self._incomplete.add(corpus)
+            self._lossy.add(corpus)
 
     def must_read_all(self, corpus: str) -> bool:
         """Return whether transcripts of a corpus are missing here and must all be read again."""
@@ -138,8 +142,13 @@ class SessionLog(Generic[StoreT]):
         return not whole[-1] or corpus in self._incomplete
 
     def note_all_read(self, corpus: str) -> None:
-        """Record that all transcripts of a corpus were read."""
-        if self.write(lambda store: store.set_whole(corpus)):
+        """Record that all transcripts of a corpus were read.
+
+        If some could not be stored since the last time, all are read once more.
+        """
+        if corpus in self._lossy:
+            self._lossy.discard(corpus)
+        elif self.write(lambda store: store.set_whole(corpus)):
             self._incomplete.discard(corpus)
 
     def close(self) -> None:
@@ -186,13 +195,13 @@ class SessionObserver(Observer):
 
     def must_read_all(self, corpus: Corpus) -> bool:
         """Return whether the log lacks transcripts of a corpus."""
-        log = self.find_log(corpus)
-        return log is not None and log.must_read_all(corpus.name)
+        notes = self.find_log(corpus)
+        return notes is not None and notes.must_read_all(corpus.name)
 
     def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
         """Forget sessions whose files were deleted."""
-        if keys and (log := self.find_log(corpus)):
-            log.keep(corpus.name, lambda store: store.forget_entries(corpus.name, keys))
+        if keys and (notes := self.find_log(corpus)):
+            notes.keep(corpus.name, lambda store: store.forget_entries(corpus.name, keys))
 
     def note_all_read(self, corpus: Corpus) -> None:
         """Record that the log has every transcript of a corpus."""

@@ -1,6 +1,7 @@
 """The knowledge pack: what its source has to be, and which items get its prompts."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,21 @@ def test_a_package_has_the_prompts_of_its_name_in_its_registry():
 def test_a_skill_of_the_same_name_that_does_another_thing_has_none():
     assert find("skills", "pdf", PDF)
     assert find("skills", "pdf", "Plan the dinner of friends") == ()
+
+
+def test_a_file_that_is_replaced_under_a_process_is_read_as_it_was(tmp_path, monkeypatch):
+    file = tmp_path / "pack.bin"
+    file.write_bytes(pack.PACK.read_bytes())
+    monkeypatch.setattr(pack, "PACK", file)
+    pack._read_index.cache_clear()
+    before = pack.find_entry("skill", "pdf")
+    other = tmp_path / "other.bin"
+    other.write_bytes(b"another" + pack.PACK.read_bytes())
+    other.replace(file)
+    assert before
+    assert pack.find_entry("skill", "pdf") == before
+    os.close(pack._read_index().file)
+    pack._read_index.cache_clear()
 
 
 def test_a_skill_is_known_by_the_name_of_its_directory_too():

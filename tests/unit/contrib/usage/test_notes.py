@@ -147,6 +147,21 @@ def test_transcripts_that_could_not_be_noted_are_read_again(notes, clock, monkey
     assert notes.must_read_all("sessions")
 
 
+def test_a_reading_that_lost_some_transcripts_does_not_count_as_whole(notes, clock, monkeypatch):
+    def full(store, entry, turns, partial):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    assert notes.must_read_all("sessions")
+    with monkeypatch.context() as patched:
+        patched.setattr(UsageStore, "put_turns", full)
+        notes.read("sessions", read(SessionTurn("S:1", "claude:S", NOW, "", ("a",))))
+    clock.now += 60
+    notes.note_all_read("sessions")
+    assert notes.must_read_all("sessions")
+    notes.note_all_read("sessions")
+    assert not notes.must_read_all("sessions")
+
+
 def test_a_file_that_is_not_there_cannot_be_read(notes):
     with pytest.raises(Unavailable), notes.open_reading():
         pass
