@@ -31,15 +31,14 @@ from irclient.ops.coroutines import Coroutines
 from irclient.ops.row import Op
 from irclient.types import Event
 
-# One connection for many calls at a time: a task hands each reply to the call it is for.
+# One connection for many concurrent calls: a task hands each reply to its call.
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A request of `size` bytes on its way, and the reply that will come for it.
+    """A request of `size` bytes on its way, and its future reply.
 
-    That no reply can come is a reply with the error: an exception on a future that was abandoned
-    would be logged.
+    A failure is also set as a reply: asyncio would log an exception on an abandoned future.
     """
 
     size: int
@@ -48,7 +47,7 @@ class PendingCall:
 
 
 class AsyncLink:
-    """A link that is read until its connection ends; then every call under way gets an error."""
+    """A link that is read until its connection ends; then every pending call gets an error."""
 
     def __init__(self, context: zmq.asyncio.Context, access: Access):
         self._poller = zmq.asyncio.Poller()
@@ -59,7 +58,7 @@ class AsyncLink:
 
     @property
     def ended(self) -> bool:
-        """Say whether a new link is needed."""
+        """Return whether a new link is needed."""
         return self._ended or self._link.lost
 
     def send(self, number: int, data: bytes) -> PendingCall:
@@ -70,13 +69,13 @@ class AsyncLink:
         return call
 
     def forget(self, number: int) -> None:
-        """Expect no reply any more; a request that was not sent yet never is."""
+        """Stop waiting for a reply; a request not yet sent never will be."""
         if call := self._pending.pop(number, None):
             call.sending.cancel()
             call.reply.cancel()
 
     async def close(self) -> None:
-        """End the connection, and the calls under way."""
+        """End the connection and the pending calls."""
         self._reading.cancel()
         await asyncio.wait((self._reading,))
 
@@ -91,7 +90,7 @@ class AsyncLink:
             try:
                 reply = wire.read_reply(await self._link.socket.recv())
             except ProtocolError as error:
-                return self._fail_all(error)  # whose reply that was is not known
+                return self._fail_all(error)  # the call of that reply is unknown
             call = self._pending.get(reply.id) if reply.id else self._find_largest()
             if call and not call.reply.done():
                 call.reply.set_result(reply)
@@ -163,7 +162,7 @@ class AsyncClient(Caller, Coroutines):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connection; calls under way are Unreachable, a later one opens it again."""
+        """Close the connection; pending calls become Unreachable, a later call opens it again."""
         if self._link is not None:
             link, self._link = self._link, None
             await link.close()
@@ -206,7 +205,7 @@ class AsyncClient(Caller, Coroutines):
         try:
             now = asyncio.get_running_loop().time()
             await asyncio.wait((call.reply,), timeout=min(CONNECT_S, deadline - now))
-            # Neither did a connection take the request, nor did one end before it could.
+            # No connection took the request, and none was lost before it could.
             if not (call.sending.done() or call.reply.done()):
                 raise make_connection_error(self.endpoint)
             now = asyncio.get_running_loop().time()

@@ -3,9 +3,9 @@
     with Client() as client:
         answer = client.discover(Query("fill a pdf form"))
 
-A call sends one request on a kept connection and waits for its reply until the deadline. Where
-nothing accepts a connection it gives up sooner. When the daemon goes away before it answered, the
-request is sent once more to the one that comes after it, if to ask twice is as good as once.
+A call sends one request on a kept connection and waits for its reply until the deadline. If nothing
+accepts a connection it gives up sooner. If the daemon goes away before it answers, the request is
+sent once more to its successor, provided that repeating it does no harm.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class FeedReader:
         self._poller.register(self.socket, zmq.POLLIN)
 
     def notice(self, message: Any) -> Event | None:
-        """Return what a message of the monitor is as an event; None for the first connection."""
+        """Return a message of the monitor as an event; None for the first connection."""
         if message["event"] == zmq.EVENT_DISCONNECTED:
             self._was_lost = True
             return Event(LOST, {})
@@ -89,12 +89,12 @@ class FeedReader:
             self.socket.close(linger=0)
 
     def __del__(self) -> None:
-        # A loop over events that is left by `break` closes nothing itself.
+        # A loop over events that ends with `break` closes nothing itself.
         self.close()
 
 
 def read_event(frames: Sequence[bytes]) -> Event:
-    """Return the event that a message of the daemon is."""
+    """Return a message of the daemon as an event."""
     return Event(frames[0].decode("utf-8", "replace"), wire.unpack_event(frames[-1]))
 
 
@@ -108,7 +108,7 @@ class Subscription(FeedReader, Iterator[Event]):
         self.close()
 
     def __next__(self) -> Event:
-        # Not sooner: it imports all of asyncio, 25 ms that no other call needs.
+        # Imported late: it loads all of asyncio, 25 ms that no other call needs.
         from zmq.utils.monitor import recv_monitor_message
 
         while not self.socket.closed and (ready := dict(self._poller.poll(self._timeout_ms))):
@@ -122,8 +122,8 @@ class Subscription(FeedReader, Iterator[Event]):
 
 # One connection to the daemon, for both clients.
 #
-# A link lives as long as its connection. libzmq would connect again by itself, and then it could
-# not be known whether a request had gone to the daemon of before.
+# A link lives as long as its connection. libzmq would reconnect by itself, and then it would be
+# unknown whether a request had gone to the previous daemon.
 
 
 class Link:
@@ -145,18 +145,18 @@ class Link:
 
     @property
     def lost(self) -> bool:
-        """Say whether the connection that was there has ended."""
+        """Return whether an established connection has ended."""
         return bool(self.monitor.get(zmq.EVENTS) & zmq.POLLIN)
 
     def close(self) -> None:
-        """Close the sockets; what was not sent yet is dropped."""
+        """Close the sockets and drop unsent requests."""
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
         self.socket.close(linger=0)
 
 
 class Caller:
-    """What both clients know of a daemon: how it is reached, and the number of the next call."""
+    """The base of both clients: the address of a daemon, and the number of the next call."""
 
     def __init__(
         self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
@@ -255,7 +255,7 @@ class Client(Caller, Operations):
             if link.socket not in ready:
                 raise make_lost_error(size)
             reply = wire.read_reply(link.socket.recv())
-            if reply.id in (number, 0):  # 0: the daemon could not even read our number
+            if reply.id in (number, 0):  # 0: the daemon could not read the request's number
                 return reply.unwrap()
         raise make_timeout_error(self.timeout)
 

@@ -68,7 +68,7 @@ class Query(Plain):
     surfaces: tuple[str, ...] = ()
     select: SelectSpec = field(default_factory=SelectSpec)
     level: str = "metadata"
-    # Older daemons refuse the optional fields, which they do not know.
+    # Older daemons refuse optional fields, which they do not know.
     fusion: str = field(default="", metadata=OPTIONAL)
     weights: Mapping[str, float] = field(default_factory=dict)
     expand: str = "none"
@@ -116,10 +116,10 @@ def as_query(asked: Query | str | Mapping[str, Any]) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem(Plain):
-    """What belongs to a hit: a skill, a package or a session that a link leads to.
+    """An item related to a hit: a skill, a package or a session that a link leads to.
 
-    `relation` is how it belongs to it, `kind` what it is (`skill`, `package`, `session`). `via` is
-    empty, or the name of the item between the two. `at` is when a session was, as it says so.
+    `relation` is the kind of link, `kind` that of the item (`skill`, `package`, `session`). `via`
+    is empty, or the name of the item between the two. `at` is a session's own time.
     """
 
     corpus: str
@@ -134,12 +134,12 @@ class RelatedItem(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Plain):
-    """Whether what a turn of a session was about is still so.
+    """Whether the result of a session's turn still holds.
 
-    `state` is `holds`, `changed`, or `gone` where none of its files is there any more. `files`
-    counts those that could be compared with what they were at the turn; `changed` and `gone` are
-    the paths of those that differ or are not there. `lost_symbols` are names in its text that its
-    files had and have no more, `lost_commits` those that it made and that no branch has.
+    `state` is `holds`, `changed`, or `gone` if none of its files exists any more. `files` counts
+    those that could be compared with their state at the turn; `changed` and `gone` are the paths of
+    those that differ or are missing. `lost_symbols` are names in its text that have disappeared
+    from its files, `lost_commits` the commits it made that are on no branch.
     """
 
     state: str
@@ -182,16 +182,16 @@ class Hit(Plain):
 
     @property
     def body(self) -> str | None:
-        """Return the text that was disclosed with it; None where none was."""
+        """Return the text that was disclosed with it, or None."""
         return self.disclosure.body if self.disclosure else None
 
 
 @dataclass(frozen=True, slots=True)
 class Round(Plain):
-    """What one round of a bounded loop asked, found and judged.
+    """One round of a bounded loop: its query, results and judgement.
 
-    `query` and `top_k` are what was retrieved with, `evidence` what the rounds without a sufficient
-    one are compared by. `error` is empty, or what a stage failed with, which ended the loop.
+    `query` and `top_k` are those of the retrieval; `evidence` compares rounds when none was
+    sufficient. `error` is empty, or the failure of a stage that ended the loop.
     """
 
     query: str
@@ -238,7 +238,7 @@ class Selection(Plain):
     def sufficient(self) -> bool:
         """Return whether something was committed: a signal for the caller's own loop.
 
-        Where rounds were asked for, whether that also serves every part of the query.
+        If rounds were requested, whether it also serves every part of the query.
         """
         committed = not self.abstained and bool(self.results)
         return committed and (not self.rounds or self.rounds[-1].sufficient)
@@ -314,7 +314,7 @@ class Disclosure(Plain):
         return plain
 
 
-# What the daemon publishes.
+# Events that the daemon publishes.
 TOPICS = ("generation", "job", "failure", "evaluation")
 
 
@@ -322,7 +322,7 @@ class Event(NamedTuple):
     """Something that happened in the daemon: a topic, and its data.
 
     A topic is one of TOPICS (docs/protocol.md), or of the client's own two: `lost` when the daemon
-    went away, `back` when there is one again. What happened between the two was missed.
+    went away, `back` when one is there again. Events between the two were missed.
     """
 
     topic: str

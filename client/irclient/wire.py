@@ -32,7 +32,7 @@ from irclient.invisible import spell_hidden
 
 @dataclass(frozen=True, slots=True)
 class MessageLimits:
-    """What a message may measure: its bytes, how deep its values nest, how many there are in all.
+    """The limits of a message: its bytes, the depth of its values, and their number in all.
 
     0 means no limit.
     """
@@ -42,7 +42,7 @@ class MessageLimits:
     items: int = 100_000
 
 
-# The daemon that a client chose is trusted.
+# A client trusts the daemon that it chose.
 _OF_A_REPLY = MessageLimits(0, 0, 0)
 
 
@@ -50,9 +50,8 @@ _OF_A_REPLY = MessageLimits(0, 0, 0)
 class Request:
     """An operation by name, with its arguments and the id its reply will carry.
 
-    `timeout_ms` is how long the client will wait for the reply, 0 for as long as it takes; `token`
-    names the client, where neither uid nor key does. `v` is the protocol's number as the request
-    has it, None where it has none.
+    `timeout_ms` is how long the client will wait for the reply, 0 for ever; `token` names a client
+    that has neither a known uid nor a key. `v` is the protocol's number in the request, or None.
     """
 
     id: int
@@ -64,7 +63,7 @@ class Request:
 
 
 def pack_request(request: Request) -> bytes:
-    """Return the bytes of a request. Raises QueryError for a text in it that is no Unicode."""
+    """Return the bytes of a request. Raises QueryError for a text that is not valid Unicode."""
     message = {"v": request.v, "id": request.id, "op": request.op, "args": request.args}
     if request.timeout_ms:
         message["timeout_ms"] = request.timeout_ms
@@ -95,14 +94,14 @@ def unpack_request(data: bytes, limits: MessageLimits = MessageLimits()) -> Requ
 
 
 def check_request_protocol(version: Any, daemon: str) -> None:
-    """Raise ProtocolError, with what to do, for a request of another protocol than `daemon`'s."""
+    """Raise ProtocolError, with a hint, for a request of another protocol than `daemon`'s."""
     if not is_same_protocol(version):
         hint = RESTART_DAEMON if is_newer(version) else UPDATE_CLIENT
         raise make_protocol_error("the client", version, f"this daemon, {daemon},", hint)
 
 
 def pack_result(number: int, result: Any, v: int = PROTOCOL) -> bytes:
-    """Return the bytes of a good reply."""
+    """Return the bytes of a successful reply."""
     return _pack({"v": v, "id": number, "ok": True, "result": result})
 
 
@@ -114,7 +113,7 @@ def pack_error(number: int, error: IRError, v: int = PROTOCOL) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for the request with this id: a result, or the error it met."""
+    """The reply to the request with this id: a result or an error."""
 
     id: int
     result: Any = None
@@ -128,7 +127,7 @@ class Reply:
 
 
 def read_reply(data: bytes) -> Reply:
-    """Read a reply. Raises ProtocolError for bytes that are none."""
+    """Read a reply. Raises ProtocolError for other bytes."""
     message = _unpack(data, _OF_A_REPLY)
     number = message.get("id")
     if not isinstance(number, int):
@@ -153,7 +152,7 @@ def unpack_event(data: bytes) -> dict[str, Any]:
 
 
 def _pack(value: Any, on_surrogates: str = "backslashreplace") -> bytes:
-    """Return a value as bytes; a name that is no Unicode must not cost the reply."""
+    """Return a value as bytes; a name that is not valid Unicode must not prevent a reply."""
     packed: bytes = msgpack.packb(value, default=str, unicode_errors=on_surrogates)
     return packed
 
@@ -174,7 +173,7 @@ def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
         raise ProtocolError(f"not a msgpack message: {error}", "see docs/protocol.md") from error
     if not isinstance(value, dict):
         raise ProtocolError("a message is a msgpack map", "see docs/protocol.md")
-    # What consists of few lists and maps cannot nest deeply.
+    # A message with few lists and maps cannot be deep.
     if count and 0 < limits.depth < count.containers and _nests_deeper(value, limits.depth):
         raise LimitError(
             f"the message nests deeper than {limits.depth} levels ([serve] max_depth)",
@@ -184,7 +183,7 @@ def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
 
 
 class _Counter:
-    """Count the values of a message while it is read, so that too many end the reading.
+    """Count the values of a message while it is read, and stop at too many.
 
     `most` is 0 for no limit. `containers` counts lists and maps alone.
     """

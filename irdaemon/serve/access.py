@@ -58,9 +58,9 @@ class Scopes:
     by_token: Mapping[bytes, Scope] = field(default_factory=dict)
 
     def find(self, peer: Peer, token: str = "") -> Scope:
-        """Return what a client may ask for: by its token, else by its key, else by its uid.
+        """Return a client's scope, by its token, else by its key, else by its uid.
 
-        Raises Denied for one that is not known.
+        Raises Denied for an unknown client.
         """
         if token:
             found = self.by_token.get(hash_token(token))
@@ -104,15 +104,15 @@ Rule = Callable[[Scope, Args, list[str]], Args]
 # (scope, plain result) -> the part of it that the client may see
 Filter = Callable[[Scope, Any], Any]
 
-# Arguments that the daemon adds to those of a request, for a handler that names them: who asks, by
-# the name in the configuration; what this client registered on its connection; the corpora that a
-# limited client may see, None: all; whether a limited client's evaluation is not to be kept;
-# whether it is another than the daemon's own user on the private socket.
+# Arguments that the daemon adds to a request, for handlers that have such a parameter: the client's
+# name in the configuration; the documents registered on its connection; the corpora that a limited
+# client may see, None: all; whether a limited client's evaluation is not stored; whether it is not
+# the daemon's own user on the private socket.
 CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing"
 LIMITED = "limited"
 # The actions of a session's turn are for the daemon's own user alone.
 _WORK = ("file", "file_written", "commit")
-# The kinds of surfaces that are made of an artifact's description, and not of its text.
+# The kinds of surfaces made from an artifact's description instead of its text.
 _DESCRIBING = ("capability", "description", "deps", "own_words")
 
 
@@ -124,7 +124,7 @@ def allow(scope: Scope, args: Args, visible: list[str]) -> Args:
 def allow_query(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query over visible corpora (all of them if none is named), at an allowed level."""
     _check_level(scope, args.get("level", "metadata"))
-    # An exact search spells a text out, character by character, to who asks often enough.
+    # Repeated exact searches could spell out a text character by character.
     if args.get("exact") or parse_expand(args.get("expand", "none")) is not None:
         _check_level(scope, "body")
     corpora = args.get("corpora") or visible
@@ -180,9 +180,9 @@ refuse = _refuse_to("ask for this", "its owner can")
 # To all but the daemon's own user on the private socket: the result covers projects, or prompts,
 # whose words no other client is shown, or use, which names items of projects.
 refuse_others = _refuse_to("ask for this", "ask at the daemon's own socket")
-# A limited client must not find out which corpora a path belongs to.
+# A limited client must not learn which corpora a path belongs to.
 refuse_hint = _refuse_to("give hints", "irc build CORPUS scans again")
-# What limits a client is part of the configuration.
+# The limits of clients are part of the configuration.
 refuse_configuration = _refuse_to("change the configuration")
 
 
@@ -273,9 +273,9 @@ def _check_references(references: Collection[Any], visible: Collection[str]) -> 
 
 
 def keep_own_status(scope: Scope, status: Any) -> Any:
-    """Return the jobs and corpora that are visible, and little of the process.
+    """Return the visible jobs and corpora, and little about the process.
 
-    A client that may see everything but projects gets all but those.
+    A client that may see everything but projects gets everything but those.
     """
     if scope.whole:
         return {name: told for name, told in status.items() if name != "projects"}
@@ -292,7 +292,7 @@ def keep_own_status(scope: Scope, status: Any) -> Any:
 def hide_text(scope: Scope, answer: Any) -> Any:
     """Leave out the actions of sessions and, if the client may not read bodies, summaries.
 
-    A summary may be the beginning of a body; one made of a description stays.
+    A summary may be the beginning of a body; one made from a description stays.
     """
     results = list(map(_drop_work, answer["results"]))
     if "body" not in scope.levels:

@@ -5,9 +5,9 @@
     tcp       HOST:PORT, CURVE only, for the keys that the configuration names
     events    a Unix socket beside the private one
 
-libzmq itself turns away other uids (SO_PEERCRED, before a byte is read) and unknown keys. It ends
-the process, though, where a Unix socket is to be accepted and no descriptor is left. So an endpoint
-that has too many connections cuts all of them; a client that is alive connects again.
+libzmq itself rejects other uids (SO_PEERCRED, before a byte is read) and unknown keys. But it ends
+the process when it accepts a connection on a Unix socket and no descriptor is left. So an endpoint
+with too many connections cuts all of them; live clients connect again.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _BACKLOG = 1_024
 _MONITORED = struct.Struct("=Hi")
 # A peer that connects must complete its handshake soon.
 _HANDSHAKE_WITHIN_MS = 10_000
-# A peer whose machine is gone sends nothing.
+# A peer whose machine is down sends nothing.
 _HEARTBEAT_MS = 10_000
 _GONE_AFTER_MS = 30_000
-# Descriptors for files, watches and the ledger, beside those of connections: a daemon at rest has
-# 36. Where there are few it is half of them, and at least this many.
+# Descriptors reserved for files, watches and the ledger: a resting daemon has 36. With a low limit,
+# half of it, and at least this many.
 _OTHER_DESCRIPTORS = 512
 _FEWEST_OTHERS = 96
-# An endpoint that has as many connections as it can have cuts them all: one client must fit.
+# A full endpoint cuts all its connections, so one client must always fit.
 _FEWEST_CONNECTIONS = 4
 # The most that macOS accepts, although it reports no limit.
 _OPEN_MAX = 10_240
@@ -71,7 +71,7 @@ class Caller:
 
 
 class Endpoint:
-    """One bound socket, and how many connections it may have.
+    """One bound socket and its limit of connections.
 
     `listen` makes the listening socket; `peer_of` returns the peer that sent a frame.
     """
@@ -91,24 +91,24 @@ class Endpoint:
         self._listening = listen()
         self._file = self._identify_file()
         self._peer_of = peer_of
-        # By descriptor: one that is used again was free.
+        # By descriptor: a reused one belongs to a new connection.
         self._connections: set[int] = set()
         self._ended: list[int] = []
         watched = f"inproc://endpoint-{id(self)}"
         socket.monitor(watched, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self.monitor: Socket = socket.context.socket(zmq.PAIR)
-        # Unbounded: libzmq would wait for room, and then closing would wait for ever.
+        # Unbounded: otherwise libzmq would wait for room, and closing would never end.
         self.monitor.rcvhwm = 0
         self.monitor.connect(watched)
         self._bind()
 
     def count_connections(self) -> list[int]:
-        """Count who connected and who left; where there are too many, cut them all.
+        """Count new and closed connections; if there are too many, cut them all.
 
         Returns the descriptors of the connections that ended since the last call.
         """
         while self.monitor.poll(0):
-            # As pyzmq reads it, in a module that brings all of asyncio.
+            # As in pyzmq's own parser, which would import all of asyncio.
             event, descriptor = _MONITORED.unpack(self.monitor.recv_multipart()[0])
             if event == zmq.EVENT_ACCEPTED:
                 self._connections.add(descriptor)
@@ -276,7 +276,7 @@ def bind_tcp(socket: Socket, address: str, keys: Keys, most: int) -> Endpoint:
 
 
 def _read_property(frame: zmq.Frame, name: str) -> str:
-    """Return what libzmq knows of the connection that a frame came by, "" where it does not."""
+    """Return a property of the connection that a frame came by, "" if unknown."""
     try:
         return str(frame.get(name))
     except zmq.ZMQError:
@@ -306,7 +306,7 @@ class Keyring:
         self._authenticator.start()
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """Say whether a client's key, in Z85, is known: what the authenticator asks."""
+        """Return whether a client's key, in Z85, is known; called by the authenticator."""
         return self._known(key.decode("ascii"))
 
     def close(self) -> None:
@@ -318,7 +318,7 @@ def _prepare(socket: Socket) -> None:
     socket.linger = 200
     socket.backlog = _BACKLOG
     socket.handshake_ivl = _HANDSHAKE_WITHIN_MS
-    # A reply that cannot be sent is dropped, noticed, and no reason to wait.
+    # A reply that cannot be sent is dropped and counted; nothing waits for it.
     socket.sndtimeo = 0
 
 
@@ -362,7 +362,7 @@ def _listen_tcp(address: str) -> network.socket:
 
 
 def check_tcp(address: str) -> None:
-    """Raise ConfigError for an address that cannot be served at; one in use may be our own."""
+    """Raise ConfigError for an address that cannot be bound; one in use may be our own."""
     try:
         _listen_tcp(address).close()
     except ConfigError as error:
@@ -393,9 +393,9 @@ def check_shared(path: str) -> None:
 
 
 def allow_descriptors(connections: int, endpoints: int) -> int:
-    """Raise this process' limit of open files; return how many connections each endpoint can have.
+    """Raise this process' limit of open files; return the connections allowed at each endpoint.
 
-    `connections` is how many each is to have, 0 for as many as fit.
+    `connections` is the wanted number, 0 for as many as fit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for most in (hard, _OPEN_MAX):
@@ -407,9 +407,9 @@ def allow_descriptors(connections: int, endpoints: int) -> int:
 
 
 def fit_descriptors(connections: int, endpoints: int, soft: int, hard: int) -> tuple[int, int]:
-    """Return the soft limit of open files to set, and how many connections each endpoint can have.
+    """Return the soft limit of open files to set, and the connections allowed at each endpoint.
 
-    Half of it is for connections that are not counted yet.
+    Half of the descriptors are reserved for connections that are not counted yet.
     """
     most = _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
     wanted = 2 * endpoints * connections + _OTHER_DESCRIPTORS if connections else most

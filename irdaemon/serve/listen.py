@@ -1,4 +1,4 @@
-"""Listen: make the endpoints, and the rules for requests, that a configuration describes."""
+"""Listen: make the endpoints and the request rules of a configuration."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _TOKEN_CHARS = 16
 
 
 def check_endpoints(config: Config) -> None:
-    """Raise ConfigError for endpoints beside the private one that could not be opened.
+    """Raise ConfigError for endpoints other than the private one that could not be opened.
 
-    Nothing stays open, and an address in use is not a mistake of the configuration.
+    Nothing stays open; an address in use is not an error of the configuration.
     """
     key = "serve.shared"
     try:
@@ -51,9 +51,9 @@ def check_endpoints(config: Config) -> None:
 
 
 def make_rules(config: Config) -> ServeRules:
-    """Return the rules that a configuration makes. Raises ConfigError for a token not to be used.
+    """Return the request rules of a configuration. Raises ConfigError for an unusable token.
 
-    Reads the files of tokens; a client whose file is gone is turned away, and all others served.
+    Reads the token files; a client whose file is missing is rejected, all others are served.
     """
     scopes = [(client, make_scope(client)) for client in config.clients]
     return ServeRules(
@@ -94,12 +94,12 @@ def _read_tokens(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, S
 
 
 def find_server_keys(config: Config) -> str:
-    """Return where the daemon's own CURVE keys are kept: next to its configuration."""
+    """Return the directory of the daemon's own CURVE keys, next to its configuration."""
     return os.path.join(os.path.dirname(config.path), "server.key")
 
 
 def load_server_keys(config: Config) -> Keys:
-    """Return the daemon's own keys. Raises ConfigError if there are no usable ones."""
+    """Return the daemon's own keys. Raises ConfigError if none are usable."""
     path = find_server_keys(config)
     if not os.path.exists(path):
         raise ConfigError(
@@ -157,7 +157,7 @@ class Listener:
         self._loop.add(endpoint)
 
     def restore(self) -> None:
-        """Create sockets again whose files were removed or replaced.
+        """Recreate sockets whose files were removed or replaced.
 
         Raises AlreadyRunning if another process listens at the path of one, ConfigError if it
         cannot be created.

@@ -46,19 +46,18 @@ from irdaemon.serve.ops import (
     read_request,
 )
 
-# Worker pools: run requests that take a while, a bounded number of each cost class at once.
+# Worker pools run slow requests, a bounded number of each cost class at once.
 #
-# A thread cannot be stopped from outside. So one that is past its deadline is abandoned: its client
-# gets an error, its place goes to the next request, and its late result is dropped. The number of
-# abandoned threads is bounded; beyond it a pool waits for its own. No state here is shared by
-# threads.
+# A thread cannot be stopped from outside. So a thread past its deadline is abandoned: its client
+# gets an error, its slot goes to the next request, and its late result is dropped. The number of
+# abandoned threads is bounded; at the bound a pool waits for one to end. No state is shared here.
 
 _MOST_ABANDONED = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A request on its way: `run` answers it, `reply` sends bytes to its client.
+    """A pending request: `run` answers it, `reply` sends bytes to its client.
 
     `deadline` is in seconds of time.monotonic.
     """
@@ -78,7 +77,7 @@ class _Pool:
 
 
 class WorkerPools:
-    """Run tasks by `start`, which hands one to a thread and returns at once."""
+    """Run tasks on threads by `start`, which returns at once."""
 
     def __init__(self, at_once: Mapping[Cost, int], start: Callable[[Task], None]):
         self._pools = {name: _Pool(number) for name, number in at_once.items()}
@@ -94,7 +93,7 @@ class WorkerPools:
         self._fill(pool)
 
     def end(self, task: Task) -> bool:
-        """Note that a thread is done with a task; return whether its client still waits."""
+        """Record that a thread has finished a task; return whether its client still waits."""
         for pool in self._pools.values():
             pool.abandoned.discard(task)
             if task in pool.running:
@@ -104,12 +103,12 @@ class WorkerPools:
         return False
 
     def expire(self, now: float) -> list[Task]:
-        """Give up the tasks that are past their deadline, and return them."""
+        """Drop and return the tasks that are past their deadline."""
         busy = (pool for pool in self._pools.values() if pool.running or pool.waiting)
         return [task for pool in busy for task in self._expire(pool, now)]
 
     def clear(self) -> list[Task]:
-        """Give up the tasks that have not begun, and return them."""
+        """Drop and return the tasks that have not started."""
         dropped = [task for pool in self._pools.values() for task in pool.waiting]
         for pool in self._pools.values():
             pool.waiting.clear()
@@ -138,19 +137,19 @@ log = logging.getLogger(__name__)
 
 _WORKERS: Mapping[Cost, int] = {
     "slow": 2,
-    # Filtered queries: apart from the slow ones, so that an evaluation of minutes delays none.
+    # Filtered queries: separate from slow ones, so that a long evaluation does not delay them.
     "heavy": 2,
-    # One walk at a time: it takes minutes and is seldom requested.
+    # One walk at a time: it takes minutes and is rare.
     "walking": 1,
-    # These do nothing but wait, for the writer or for a model.
+    # These only wait, for the writer or for a model.
     "waiting": 16,
     "model": 8,
-    # Nor these, for a backend.
+    # These only wait for a backend.
     "remote": 16,
 }
 _HANDLED_AT_ONCE = 64
-# Replies kept for a client that does not read them; later ones are dropped. libzmq learns what was
-# read only after half as many, so half of them are kept for certain.
+# Replies queued for a client that does not read them; later ones are dropped. libzmq learns of
+# reads only after half as many, so only half of them are certain to be queued.
 _REPLIES_KEPT = 512
 _FINISHED_WITHIN_S = 1.5
 _BUSY = Unavailable("the daemon is busy", "try again in a moment")
@@ -190,10 +189,10 @@ class RequestLoop:
     def make_router(self) -> Socket:
         """Return a new socket for an endpoint of requests."""
         socket = self.context.socket(zmq.ROUTER)
-        # A reply to a client that has gone is dropped, noticed, and no reason to stop.
+        # A reply to a disconnected client is dropped and counted.
         socket.router_mandatory = True
         socket.sndhwm = _REPLIES_KEPT
-        # libzmq cuts the connection of a peer that sends a frame beyond this.
+        # libzmq cuts the connection of a peer that sends a larger frame.
         socket.maxmsgsize = self._longest_frame
         return socket
 
@@ -219,7 +218,7 @@ class RequestLoop:
 
     @property
     def wakeup_fd(self) -> int:
-        """Return a descriptor: a byte written to it ends a waiting tick."""
+        """Return a descriptor; a byte written to it ends a waiting tick."""
         return self._waker.fileno()
 
     def tick(self, timeout_s: float) -> None:
@@ -242,7 +241,7 @@ class RequestLoop:
                 self._receive(endpoint)
 
     def close(self) -> None:
-        """Finish the current answers, within a moment, then close the sockets."""
+        """Finish the current answers within a short time, then close the sockets."""
         for task in self._pools.clear():
             task.reply(wire.pack_error(task.request.id, _STOPPING))
         deadline = time.monotonic() + _FINISHED_WITHIN_S
@@ -319,7 +318,7 @@ class RequestLoop:
         if request.op not in WITH_DOCUMENTS:
             self._documents.note_request(sender, now)
             return None
-        # Descriptors are reused: first forget connections that ended before this request came.
+        # Descriptors are reused: first forget connections that ended before this request.
         self._forget_documents(endpoint)
         return self._documents.find(sender, now) if endpoint.is_connected(caller) else None
 
@@ -340,13 +339,13 @@ class RequestLoop:
     # -- waking ----------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        # A wake-up may be waiting already, or the loop may be closed.
+        # A wake-up may be pending already, or the loop may be closed.
         with contextlib.suppress(OSError):
             self._waker.send(b"\0")
 
 
 class Workers:
-    """As many threads as have ever been busy at once; none of them keeps the process alive."""
+    """A pool of as many threads as were ever busy at once; none keeps the process alive."""
 
     def __init__(self, done: Callable[[Task, bytes], None]):
         self._done = done
@@ -362,7 +361,7 @@ class Workers:
         self._tasks.put(task)
 
     def note_idle(self) -> None:
-        """Note that one thread has become idle."""
+        """Record that one thread has become idle."""
         self._idle += 1
 
     def _run_requests(self) -> None:

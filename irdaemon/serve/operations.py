@@ -1,8 +1,8 @@
 """The operations: a function each, from the arguments of a request to its result.
 
-`serves` says by name what one costs, who may ask for it and what of its result a limited client is
-shown: the daemon's half of the rows of irclient.ops, which have the types of the arguments. Those
-that were left out have their defaults here. A result is plain data or types of irclient.
+`serves` adds an operation's cost, access rule and filter for limited clients: the daemon's half of
+the rows of irclient.ops, which have the types of the arguments. Arguments left out have their
+defaults here. A result is plain data or types of irclient.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from irdaemon.types import Disclosure, Hit, Query, Selection
 
 log = logging.getLogger(__name__)
 
-# Under which the sum of a query's stages is noted.
+# The name of the sum of a query's stages.
 _TIER = "tier "
 _SHOWN = 20
-# A query that takes this long is worth a line in the log.
+# Queries that take this long are logged.
 _SLOW_MS = 200.0
 
 
-# quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
-# reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer, model
-# waits for a model's reply, remote for a backend.
+# quick: answered by the loop. By workers: heavy (may read all records or a client's documents),
+# slow (reads files or the ledger), walking (walks whole trees), waiting (mostly waits for the
+# writer), model (waits for a model's reply), remote (waits for a backend).
 Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model", "remote"]
 
 
@@ -57,7 +57,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class ServedOp:
-    """What the daemon adds to an operation; `front` is whether a front end serves it, too.
+    """The daemon's half of an operation; `front` is whether front ends serve it too.
 
     `run` takes an engine and the arguments of a request, filled by the client's row.
     """
@@ -69,7 +69,7 @@ class ServedOp:
     front: bool = False
 
 
-# By name, as `serves` and `forward` add them.
+# By name; `serves` and `forward` add them.
 SERVED: dict[str, ServedOp] = {}
 
 
@@ -80,10 +80,10 @@ def serves(
     filter: Filter | None = None,
     front: bool = False,
 ) -> Callable[[Handler], Handler]:
-    """Make a function run an operation; see ServedOp.
+    """Register a function to run an operation; see ServedOp.
 
-    Behind the engine its parameters are the arguments that it reads, by name: those of the
-    operation and those that the daemon adds (irdaemon.serve.access); `args` is all of them.
+    Its parameters after the engine are the arguments that it reads, by name: those of the operation
+    and those that the daemon adds (irdaemon.serve.access); `args` is all of them.
     """
 
     def add(handler: Handler) -> Handler:
@@ -125,12 +125,12 @@ forward("records", "slow", access.allow_records, front=True)
 
 @serves("ping", "quick", access.allow, front=True)
 def ping(engine: QueryEngine) -> Any:
-    """Return who answers."""
+    """Return the daemon's version, protocol and process."""
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
 
 
 def make_query(args: Args) -> Query:
-    """Return the query that the arguments of a request are. Raises QueryError."""
+    """Return the query of a request's arguments. Raises QueryError."""
     try:
         return Query.from_dict({"text": "", **args})
     except TypeError as error:
@@ -139,7 +139,7 @@ def make_query(args: Args) -> Query:
 
 @serves("discover", "quick", access.allow_query_and_related, access.hide_text, front=True)
 def discover(engine: QueryEngine, args: Args) -> Any:
-    """Answer a query, without what its session was shown before."""
+    """Answer a query, without items already shown to its session."""
     query, traces, session = parse_query(args), list[Trace](), find_session(args)
     with record_laps() as laps:
         found = engine.discover(
@@ -168,7 +168,7 @@ def discover(engine: QueryEngine, args: Args) -> Any:
 
 
 def name_unread(engine: QueryEngine, answer: Selection, asked: Collection[str]) -> Selection:
-    """Return an answer without hits, with the corpora that are still being read, and from where."""
+    """Return an answer without hits, with the corpora still being read and their roots."""
     held = engine.snapshot.corpora
     roots = {
         name: [root.path for root in corpus.source.roots()]
@@ -215,7 +215,7 @@ def log_slow_query(answer: Selection, query: Query, laps: Laps) -> None:
 
 @serves("explain", "slow", access.allow_query_and_item, front=True)
 def explain(engine: QueryEngine, args: Args) -> Any:
-    """Return the results of each stage of a query, and to its owner what was learned of an item."""
+    """Return the results of each stage of a query, and for the owner the prompts of an item."""
     with record_laps() as laps:
         place = args.get("place", "")
         asked = parse_query({**args, "place": place or ""})
@@ -229,7 +229,7 @@ def explain(engine: QueryEngine, args: Args) -> Any:
 
 
 def list_stages(laps: Laps) -> list[dict[str, Any]]:
-    """Return the stages of one query as they began, without the sum of them."""
+    """Return the stages of one query in the order they began, without their sum."""
     return [
         {"stage": name, "at_ms": round(lap.at_ms, 3), "ms": round(lap.ms, 3), "n": lap.n}
         for name, lap in laps.list_stages()
@@ -239,7 +239,7 @@ def list_stages(laps: Laps) -> list[dict[str, Any]]:
 
 @serves("calibrate", "slow", access.refuse)
 def calibrate(engine: Engine, corpus: str, cases: list[Any]) -> Any:
-    """Request the floors of a corpus, by labelled cases."""
+    """Request a calibration of a corpus' floors by labelled cases."""
     return [engine.calibrate(corpus, read_cases(cases))]
 
 
@@ -296,7 +296,7 @@ def find_session(args: Args) -> ClientSession:
 
 @serves("impressions", "quick", access.allow_references, front=True)
 def impressions(engine: QueryEngine, client: str, session: str, references: list[Any]) -> Any:
-    """Note the items shown to a session; return all that it was shown."""
+    """Record the items shown to a session; return all items shown to it."""
     own, references = ClientSession(client, session), [str(each) for each in references]
     parts = engine.state.parts.values()
     known = dict.fromkeys((*engine.snapshot.corpora, *(part.part_of for part in parts)))
@@ -320,7 +320,7 @@ def add(engine: Engine, name: str, kind: str, roots: list[Any]) -> Any:
 
 @serves("preview", "walking", access.refuse_configuration)
 def preview(engine: Engine, name: str, kind: str, roots: list[Any]) -> CorpusPreview:
-    """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
+    """Return what a corpus would contain if it were added; nothing is written or indexed."""
     corpus = engine.host.preview(name, kind, [str(root) for root in roots])
     scan = corpus.source.scan()
     return CorpusPreview(

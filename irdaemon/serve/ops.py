@@ -1,8 +1,8 @@
-"""The operations as the daemon serves them, and the way of a request: bytes, `handle`, bytes.
+"""The operations as the daemon serves them, and the path of a request: bytes, `handle`, bytes.
 
-`irclient.ops` has their arguments and results; `OPS` adds what runs each, its cost class, and its
-rule and filter for limited clients. The loop reads a request (`read_request`), and `handle` makes
-the bytes of its reply, in the loop or on a worker. Neither knows a socket.
+`irclient.ops` has their arguments and results; `OPS` adds the function of each, its cost class, and
+its rule and filter for limited clients. The loop reads a request (`read_request`), and `handle`
+makes the bytes of its reply, in the loop or on a worker. Neither uses a socket.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
 # Limits: the size of a request and its reply, and requests a second, by the [serve] section.
 
-# The share of a second's allowance that may come at once.
+# The share of a second's allowance that may come in one burst.
 _BURST_S = 10.0
 _BUCKETS_KEPT = 4_096
 
@@ -84,7 +84,7 @@ def check_reply(reply: bytes, serve: ServeConfig) -> None:
 
 
 class Rates:
-    """A bucket of tokens for every connection: each request takes one, time gives them back."""
+    """A token bucket for every connection: each request takes a token, and time refills it."""
 
     def __init__(self) -> None:
         self._buckets: dict[Hashable, tuple[float, float]] = {}
@@ -107,7 +107,7 @@ class Rates:
             self._forget_idle(now)
 
     def _forget_idle(self, now: float) -> None:
-        """Drop the full buckets; if all connections are busy, the half that came first."""
+        """Drop full buckets; if all connections are busy, the older half."""
         busy = {who: held for who, held in self._buckets.items() if now - held[1] < _BURST_S}
         kept = list(busy.items())[-_BUCKETS_KEPT // 2 :]
         self._buckets = dict(kept)
@@ -118,11 +118,11 @@ log = logging.getLogger(__name__)
 for addon in load_addons().values():
     for module in addon.operations:
         import_module(module)
-# The operations of irclient.ops that are served, in its order.
+# The served operations, in the order of irclient.ops.
 OPS: Mapping[str, ServedOp] = {name: SERVED[name] for name in ops.OPS if name in SERVED}
 # Operations on the documents that a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
-# Arguments that name artifacts, and those that depend on where the client is.
+# Arguments that name artifacts, and those that depend on the client's place.
 _REFERENCES = frozenset(("references", "reference", "item"))
 _PLACED = _REFERENCES | {"place"}
 
@@ -136,7 +136,7 @@ class ServeRules:
 
 
 def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Request, Scope]:
-    """Return the request that bytes are, and the scope of the client that sent it.
+    """Return the request in these bytes, and the scope of its client.
 
     Raises LimitError, ProtocolError, Denied.
     """
@@ -153,9 +153,9 @@ def handle(
     serve: ServeConfig,
     documents: Any = None,
 ) -> bytes:
-    """Return the reply to a request, an error where it has no result; raise nothing.
+    """Return the reply to a request, a result or an error; never raises.
 
-    `documents` are those that the client registered, None where its connection has ended.
+    `documents` are those that the client registered, None if its connection has ended.
     """
     try:
         op = _find_op(engine, request)
@@ -183,9 +183,9 @@ def handle(
 
 
 def fill_args(name: str, args: Args, client: str = "", documents: Any = None) -> dict[str, Any]:
-    """Return the arguments of a request with those that were left out, and with the daemon's own.
+    """Return the arguments of a request with defaults, and with those that the daemon adds.
 
-    The daemon's own replace those that a request may have under their names.
+    The daemon's own arguments replace any of the same name in the request.
     """
     ours = {
         CLIENT: client,
@@ -198,21 +198,21 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
 
 
 def _resolve_place(engine: QueryEngine, args: dict[str, Any]) -> None:
-    """Look at the place of a request if it was never seen.
+    """Look at the place of a request if it is new.
 
-    The place is dropped for a client that may not give one. See `choose_cost`. Raises QueryError.
+    For a client that may not give a place it is dropped. See `choose_cost`. Raises QueryError.
     """
     if engine.remote or args[LIMITED]:
-        # A reference to what a project has is then not found.
+        # References to a project's artifacts are then not found.
         args["place"] = "" if _REFERENCES.isdisjoint(args) else None
     elif args.get("place"):
         engine.state.projects.locate(args["place"])
 
 
 def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
-    """Return the arguments with which a client's operation may run on the existing corpora.
+    """Return the arguments narrowed to what a client may request.
 
-    Raises Denied for an operation it may not run, NotFound for a corpus that it may not see.
+    Raises Denied for a forbidden operation, NotFound for an invisible corpus.
     """
     if not scope.has_projects:
         check_filter(scope, args)
@@ -259,7 +259,7 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
 def _refuse_protocol(engine: QueryEngine, request: wire.Request) -> None:
     """Raise ProtocolError for a request of another protocol, which the status then reports.
 
-    A hook shows no error: it would be silent for ever.
+    A hook shows no error: it would stay silent.
     """
     try:
         wire.check_request_protocol(request.v, f"irdaemon {__version__}")
@@ -282,10 +282,10 @@ def choose_cost(
     may_ask_model: bool = False,
     knows: Callable[[str], bool] = lambda place: True,
 ) -> Cost:
-    """Return the cost class of a request; an invalid one, which soon is an error, is quick.
+    """Return the cost class of a request; an invalid one is quick, as it soon ends in an error.
 
-    `may_ask_model` is whether a model may choose among what it finds, `knows` whether a place was
-    looked at before: another one waits for a child process.
+    `may_ask_model` is whether a model may choose among its hits, `knows` returns whether a place is
+    known: a new one waits for a child process.
     """
     op, args = OPS.get(request.op), request.args
     if op is None:
@@ -303,8 +303,8 @@ def choose_cost(
     reads = any(args.get(name) for name in ("rerank", "related", "exact"))
     if op.cost == "slow" or discloses or reads:
         return "slow"
-    # A filter may read every record there is, and the first one every field; rounds ask many times.
-    # To narrow sessions to a time is a filter too.
+    # A filter may read every record, and the first one every field; rounds ask many times. A time
+    # range for sessions is a filter too.
     text = args.get("text")
     many = args.get("where") or args.get("rounds") or (isinstance(text, str) and may_narrow(text))
     return "heavy" if op.cost == "heavy" or many else "quick"

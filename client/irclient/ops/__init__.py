@@ -1,8 +1,8 @@
 """The operations of the protocol, a method each: its arguments, its result, how it may be sent.
 
-The signature is the row: annotations say what the daemon takes and what the reply is read as. The
-daemon's half, irdaemon.serve.operations, adds by name what runs it, who may ask for it and what it
-costs; `AsyncClient` has the same methods as coroutines.
+The signature is the row: annotations give the types of the arguments and of the result. The
+daemon's half, irdaemon.serve.operations, adds by name the function, the access rule and the cost;
+`AsyncClient` has the same methods as coroutines.
 """
 
 # The methods have no body: `operation` gives them one.
@@ -45,7 +45,7 @@ class Operations:
     """The operations of the daemon, as methods that `_run` them."""
 
     def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
-        """Ask the daemon, and return what it replies."""
+        """Ask the daemon, and return its reply."""
         raise NotImplementedError
 
     @operation()
@@ -62,14 +62,14 @@ class Operations:
     ) -> Selection:
         """Return the few artifacts that answer a query or a text, or an abstention and its reason.
 
-        Given a session, what that was shown before is left out; see `impressions`. Unless `noted`,
-        or where `may_be_noted` forbids it, the answer leaves no trace in the log of use, which else
-        keeps in which `variant` of wording it is shown.
+        Items already shown to a given session are left out; see `impressions`. The log of use
+        records the answer and the `variant` of its wording only if `noted` is set and
+        `may_be_noted` allows it.
         """
 
     @operation(waiting=True)
     def search(self, query: Query | str | Mapping[str, Any], noted: bool = True) -> Selection:
-        """Return the ranked candidates of a query, without selection; `noted` as of discover."""
+        """Return the ranked candidates of a query, without selection; `noted` as in discover."""
 
     @operation()
     def explain(
@@ -94,13 +94,13 @@ class Operations:
 
     @operation(addon="evaluate")
     def evaluation(self, corpus: str) -> results.Evaluation:
-        """Return the last evaluation that was made of a corpus; raise NotFound without one."""
+        """Return the last evaluation of a corpus. Raises NotFound if there is none."""
 
     @operation(repeatable=False)
     def calibrate(self, corpus: str, cases: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Have the floors of a corpus found again by labelled cases; return the number of the job.
+        """Calibrate the floors of a corpus by labelled cases; return the number of the job.
 
-        They hold until the corpus has changed so much that it is calibrated again.
+        They apply until the corpus has changed enough to be calibrated again.
         """
 
     @operation()
@@ -111,14 +111,14 @@ class Operations:
         expand: str = "none",
         place: str = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts named CORPUS/ID, expanded as on a Query.
+        """Return the payload of artifacts named CORPUS/ID, expanded as in a Query.
 
-        What belongs to a project is there for a `place` in it alone, as of a Query.
+        A project's artifacts are found only from a `place` inside the project, as in a Query.
         """
 
     @operation()
     def records(self, reference: str, place: str = "") -> list[results.StoredRecord]:
-        """Return the records of one artifact in plan order; `place` as of disclose."""
+        """Return the records of one artifact in plan order; `place` as in disclose."""
 
     @operation()
     def artifacts(
@@ -129,26 +129,26 @@ class Operations:
         limit: int = 100,
         place: str = "",
     ) -> list[results.IndexedArtifact]:
-        """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
+        """Return the indexed artifacts by reference (CORPUS/ID), beyond the one `after`.
 
-        With `under`, only what lies at that path or below it. At most `limit`, 1 to 1,000. `place`
-        as of disclose.
+        With `under`, only those at or below that path. At most `limit`, 1 to 1,000. `place` as in
+        disclose.
         """
 
     @operation()
     def status(self, profile: bool = False) -> results.Status:
-        """Return how the daemon and every corpus are.
+        """Return the state of the daemon and of every corpus.
 
         With `profile`, also how long each stage of queries and jobs takes.
         """
 
     @operation()
     def failures(self, corpus: str | None = None) -> list[results.EntryFailure]:
-        """Return what could not be read, why, and since when."""
+        """Return the entries that could not be read, why, and since when."""
 
     @operation()
     def secrets(self, corpus: str | None = None) -> list[results.SecretLocation]:
-        """Return where secrets lie in what was indexed."""
+        """Return the places of secrets in indexed files."""
 
     @operation()
     def audit(self, corpus: str | None = None) -> list[results.ChangedArtifact]:
@@ -156,14 +156,14 @@ class Operations:
 
     @operation()
     def coverage(self, corpus: str | None = None) -> list[results.CorpusCoverage]:
-        """Return how much of what lies below the roots of a corpus, or of all, is indexed.
+        """Return how much of the files below the roots of a corpus, or of all, is indexed.
 
         The daemon walks their directories, which may take longer than the usual timeout.
         """
 
     @operation()
     def info(self, corpus: str) -> results.CorpusInfo:
-        """Return what is known of one corpus."""
+        """Return the facts about one corpus."""
 
     @operation(repeatable=False)
     def build(
@@ -175,7 +175,7 @@ class Operations:
     def maintain(
         self, corpus: str | None = None, dry_run: bool = False
     ) -> list[results.MaintenanceTask]:
-        """Request the upkeep of a corpus, or of all, that is due; return all that was considered.
+        """Request the due upkeep of a corpus, or of all; return every task considered.
 
         With `dry_run` nothing is requested.
         """
@@ -186,36 +186,36 @@ class Operations:
 
     @operation()
     def here(self, place: str) -> results.Here:
-        """Return the project that a directory lies in, and what of it is indexed."""
+        """Return the project of a directory, and what is indexed of it."""
 
     @operation()
     def projects(self, listed: bool = True) -> list[results.ProjectRow]:
-        """Return the projects that are known, the one that was last asked from first.
+        """Return the known projects, the most recently active first.
 
-        With `listed` also those that only sessions name, which takes up to two seconds.
+        With `listed`, also projects that only sessions name, which takes up to two seconds.
         """
 
     @operation(repeatable=False)
     def add_project(self, path: str) -> results.ProjectRow:
-        """Have the project that a directory lies in read, which else its first question does.
+        """Read the project of a directory now instead of at the first query from it.
 
-        Raises QueryError where there is none, and says why.
+        Raises QueryError, with the reason, if there is none.
         """
 
     @operation(repeatable=False)
     def forget_project(self, path: str) -> results.ProjectRow:
-        """Have all that is held of a project forgotten; return what it was.
+        """Forget everything stored about a project; return what it was.
 
-        `path` is a directory in it, or its root that is no more. Raises NotFound.
+        `path` is a directory in it, or its deleted root. Raises NotFound.
         """
 
     @operation()
     def reads(self) -> list[results.ReadDirectory]:
-        """Return every directory that is read, why, since when, and what ends it."""
+        """Return every directory that is read, why, since when, and the command that ends it."""
 
     @operation()
     def impressions(self, session: str, references: Sequence[str] = ()) -> list[results.ShownItem]:
-        """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
+        """Record items (CORPUS/ID) as shown to a session; return all shown to it, and when."""
 
     @operation(addon="recall")
     def sessions(self, file: str, limit: int = 20) -> list[results.SessionTouch]:
@@ -235,21 +235,21 @@ class Operations:
     ) -> list[results.KnownCure]:
         """Return how the error of a failed command went away in an earlier session, or nothing.
 
-        `output` is what it said; `sure` is whether it is known to have failed. A session (AGENT:ID)
-        is told of each once. `noted` is as of discover.
+        `output` is its output; `sure` is whether it certainly failed. A session (AGENT:ID) is told
+        each cure once. `noted` is as in discover.
         """
 
     @operation(addon="usage")
     def usage(self, item: str = "") -> results.UsageReport:
-        """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
+        """Return the offers and uses of the last 90 days, of one item (CORPUS/ID) or all."""
 
     @operation(addon="usage")
     def uses(self, corpus: str) -> list[results.KnownUse]:
-        """Return the uses that are known of a corpus' items, with the prompts that led to them."""
+        """Return the known uses of a corpus' items, with the prompts that led to them."""
 
     @operation(repeatable=False, addon="usage")
     def usage_forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
-        """Have the log of use forget an item, a session (AGENT:ID) or everything; return how much.
+        """Delete an item, a session (AGENT:ID) or everything from the log of use; return how much.
 
         Raises QueryError unless just one is given.
         """
@@ -258,23 +258,22 @@ class Operations:
     def usage_import(
         self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
     ) -> list[int]:
-        """Have uses from elsewhere learned from; return the numbers of the jobs, one a corpus.
+        """Learn from imported uses; return the numbers of the jobs, one a corpus.
 
-        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is that of those
-        without one.
+        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is the default.
         """
 
     @operation(repeatable=False, addon="usage")
     def usage_rollback(self, corpus: str | None = None) -> list[int]:
-        """Have served what was learned before the last time; return the numbers of the jobs."""
+        """Serve the state before the last learning; return the numbers of the jobs."""
 
     @operation(addon="usage")
     def gaps(self, least: int = 2) -> results.GapReport:
-        """Return what at least so many prompts needed and did not find, why, and a cure for it."""
+        """Return what at least `least` prompts needed and did not find, why, and a cure for it."""
 
     @operation(addon="usage")
     def listing(self, context_tokens: int = 0, agent: str = "claude") -> results.ListingReport:
-        """Return which skills the own listing of `claude` or `codex` has no room for.
+        """Return the skills that do not fit into the listing that `claude` or `codex` makes.
 
         0 tokens are the agent's usual context.
         """
@@ -283,9 +282,9 @@ class Operations:
     def prompts(
         self, corpus: str | None = None, item: str = "", place: str = ""
     ) -> list[results.ExpectedPrompts]:
-        """Return how many prompts are expected of a corpus' items, or of all, by provenance.
+        """Return the number of expected prompts in a corpus, or in all, by provenance.
 
-        Of one item (CORPUS/ID) the prompts themselves. `place` as of disclose.
+        For one item (CORPUS/ID), the prompts themselves. `place` as in disclose.
         """
 
     @operation(repeatable=False, addon="prompts")
@@ -297,10 +296,10 @@ class Operations:
         upload: str = "",
         more: bool = False,
     ) -> results.ImportedPrompts:
-        """Have a person's prompts taken in, each line as `irclient.prompts` reads it; say what of.
+        """Import a person's prompts, each line as `irclient.prompts` reads it; return their counts.
 
-        With `more` nothing is taken in until lines come without it, under the `upload` of the
-        reply. `corpus` is that of lines without one.
+        With `more`, nothing is imported until lines come without it, under the `upload` of the
+        reply. `corpus` is the default for lines without one.
         """
 
     @operation(addon="prompts")
@@ -325,73 +324,73 @@ class Operations:
         provenance: str = "",
         place: str = "",
     ) -> list[int]:
-        """Have the prompts of an item or a corpus forgotten; return the numbers of the jobs.
+        """Forget the prompts of an item or a corpus; return the numbers of the jobs.
 
-        Without a provenance those that a person or an agent gave. With a `place`, those of the
-        corpus that belong to its project.
+        Without a provenance, those by a person or an agent. With a `place`, those of its project's
+        part of the corpus.
         """
 
     @operation(repeatable=False, addon="prompts")
     def prompts_rollback(
         self, corpus: str, provenance: str = "person", place: str = ""
     ) -> list[int]:
-        """Have those served that were before the last import; return the numbers of the jobs.
+        """Serve the prompts from before the last import; return the numbers of the jobs.
 
-        `place` as of prompts_forget.
+        `place` as in prompts_forget.
         """
 
     @operation(addon="prompts")
     def prompts_plan(
         self, corpora: Sequence[str] = (), writer: str = "claude"
     ) -> results.PromptPlan:
-        """Return how many items of corpora want prompts of a writer, and about how many tokens.
+        """Return how many items of corpora need prompts from a writer, and about how many tokens.
 
-        Without corpora those that `all` means: no sessions, no notes.
+        Without corpora, those that `all` means: no sessions, no notes.
         """
 
     @operation(repeatable=False, addon="prompts")
     def prompts_write(
         self, corpora: Sequence[str] = (), writer: str = "claude", budget: int = 0
     ) -> results.PromptWriting:
-        """Have a writer write the prompts that items want, for about `budget` tokens at most.
+        """Have a writer write the missing prompts of items, for about `budget` tokens at most.
 
-        0 tokens: what `prompts_plan` says. What those items hold is sent to the writer.
+        0 tokens: the number from `prompts_plan`. The text of those items is sent to the writer.
         """
 
     @operation(repeatable=False, addon="prompts")
     def prompts_writing(self, change: str = "") -> results.PromptWriting:
-        """Pause, resume or stop writing (`change`), or leave it; return how it stands."""
+        """Pause, resume or stop writing (`change`); return its progress."""
 
     @operation(addon="prompts")
     def prompts_wanting(self, corpus: str | None = None, limit: int = 10) -> results.PromptBatch:
-        """Return a request for the prompts of a few items that want some, for any agent."""
+        """Return a request for the missing prompts of a few items, for any agent."""
 
     @operation(repeatable=False, addon="prompts")
     def prompts_hand_in(self, batch: str, answer: str) -> results.TakenPrompts:
-        """Hand in the answer to a request of `prompts_wanting`, lines of JSON; say what is taken.
+        """Hand in the answer to a request of `prompts_wanting`, lines of JSON; return the accepted.
 
-        What is not answered for can be handed in later, under the same batch.
+        Missing answers can be handed in later, under the same batch.
         """
 
     @operation(addon="moments")
     def preferences(self) -> list[results.OfferPreference]:
-        """Return which items are muted and pinned, the newest first, and which faded."""
+        """Return the muted and pinned items, the newest first, and the faded ones."""
 
     @operation(addon="moments")
     def clashes(self, corpus: str | None = None, place: str = "") -> list[results.Clash]:
         """Return items that can be mistaken for one another, of a corpus or of all.
 
         Those of one name with different texts come first, then pairs whose descriptions share most
-        words. `place` as of disclose.
+        words. `place` as in disclose.
         """
 
     @operation(repeatable=False, addon="moments")
     def prefer(
         self, reference: str, verdict: str, place: str = "", here: bool = False
     ) -> results.OfferPreference:
-        """Have an item offered never (`mute`), first (`pin`), or as any other (`unmute`, `unpin`).
+        """Offer an item never (`mute`), first (`pin`), or as any other (`unmute`, `unpin`).
 
-        With `here` it holds in the project of the `place`, without one at the place and below it.
+        With `here` it applies in the project of the `place`, or else at the place and below it.
         """
 
     @operation(repeatable=False, addon="moments")
@@ -400,8 +399,8 @@ class Operations:
     ) -> list[results.UsedArtifact]:
         """Return what a session (AGENT:ID) used in its last ten turns, the likeliest needed first.
 
-        Its context was cut or comes back: what it was shown may be shown to it again. A session
-        that its id does not find is found by its transcript's file.
+        For a session that was compacted or resumed: items it was shown may be shown again. A
+        session with an unknown id is found by its transcript's file.
         """
 
     @operation(repeatable=False, addon="moments")
@@ -417,31 +416,31 @@ class Operations:
         budget_ms: float = 100.0,
         noted: bool = True,
     ) -> Selection:
-        """Return what applies to the task of a sub-agent that starts, as `expect_subagent` has it.
+        """Return what applies to the task of a starting sub-agent; see `expect_subagent`.
 
-        Where it may be one of several, what applies to all of them; `noted` as of discover.
+        If it may be one of several, what applies to all of them. `noted` as in discover.
         """
 
     @operation(repeatable=False, addon="moments")
     def note_moment(self, agent: str, moment: str, outcome: str) -> int:
-        """Count what came of an event of the hook (`told`, `silent`, `bad`); return how many wait.
+        """Count the outcome of a hook event (`told`, `silent`, `bad`); return how many are waiting.
 
-        They are written down within seconds.
+        They are stored within seconds.
         """
 
-    # Another daemon's job of that number is another job.
+    # Job numbers are valid in one daemon only.
 
     @operation(repeatable=False)
     def progress(self, job: int) -> results.JobProgress:
-        """Return how far a job is."""
+        """Return the progress of a job."""
 
     @operation(repeatable=False)
     def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
-        """Write a corpus into the configuration and begin to index it; return the jobs."""
+        """Write a corpus into the configuration and start indexing it; return the jobs."""
 
     @operation()
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> results.CorpusPreview:
-        """Say what a corpus would hold if it were added; nothing is changed."""
+        """Return what a corpus would contain if it were added; nothing is changed."""
 
     @operation(repeatable=False)
     def rm(self, name: str) -> list[int]:
@@ -453,7 +452,7 @@ class Operations:
 
     @operation(waiting=True)
     def wait(self, generation: int, wait_ms: float = 1000.0) -> results.WaitResult:
-        """Wait until a generation is served; return the one that is, and whether it was reached."""
+        """Wait until a generation is served; return the current one, and whether it was reached."""
 
     @operation(addon="documents")
     def discover_in(
@@ -463,20 +462,20 @@ class Operations:
         top_k: int = 4,
         contract: str = "bm25",
     ) -> list[results.FoundDocument]:
-        """Return the best of some documents: texts, {text, meta} maps, or a handle of such.
+        """Return the best of some documents: texts, {text, meta} maps, or a handle of them.
 
-        `contract` is `bm25`, exact and by words only, or `full`, as corpora are searched.
+        `contract` is `bm25` (exact, by words only) or `full` (like a search in corpora).
         """
 
-    # What a lost connection had registered is gone with it.
+    # Registered documents are gone when their connection is lost.
 
     @operation(addon="documents")
     def register_docs(self, docs: Sequence[str | Mapping[str, Any]]) -> str:
-        """Have documents kept for as long as this connection lives; return their handle."""
+        """Register documents for as long as this connection lives; return their handle."""
 
     @operation(repeatable=False, addon="documents")
     def drop_docs(self, handle: str) -> int:
-        """Have registered documents forgotten; return how many there were."""
+        """Forget registered documents; return how many there were."""
 
     @operation(repeatable=False, waiting=True, addon="documents")
     def doc_add(
@@ -490,33 +489,33 @@ class Operations:
     ) -> results.WrittenDocument:
         """Write a document into the managed directory, or into a `directory` below it.
 
-        `source` says where the content comes from. Waits until the document can be found.
+        `source` is the origin of the content. Waits until the document can be found.
         """
 
     @operation(repeatable=False, waiting=True, addon="documents")
     def doc_update(
         self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
     ) -> results.WrittenDocument:
-        """Replace a managed document as a whole, and wait until that can be found.
+        """Replace a managed document as a whole, and wait until it can be found.
 
-        With `if_digest`, the SHA-256 of what it is thought to hold, raises Conflict where it holds
-        something else.
+        With `if_digest`, the SHA-256 of the expected old content, raises Conflict if the content
+        differs.
         """
 
     @operation(repeatable=False, waiting=True, addon="documents")
     def doc_remove(
         self, path: str, delete_file: bool = False, wait_ms: float = 5000.0
     ) -> results.WrittenDocument:
-        """Take a managed document out of the index; with `delete_file` into the trash as well."""
+        """Remove a managed document from the index; `delete_file` moves it to the trash too."""
 
     @operation(repeatable=False, addon="documents")
     def doc_index(
         self, directory: str, recursive: bool = True, pattern: str = "", dry_run: bool = False
     ) -> results.IndexedDirectory:
-        """Have a new directory's documents indexed; with `dry_run` only say what that would be.
+        """Index the documents of a new directory; with `dry_run` only return what that would be.
 
-        `recursive`: those below its directories too; `pattern`: a glob of which. Only below what
-        the configuration lists as roots under [documents].
+        `recursive`: also those in subdirectories; `pattern`: a glob. Only below the roots that the
+        configuration lists under [documents].
         """
 
 
