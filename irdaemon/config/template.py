@@ -16,8 +16,10 @@ _HEAD = """\
 # After a change: irdaemon reload, or irdaemon restart where that says so.
 
 # The embedder of every corpus that names none: wordllama, hashing, sentence-transformers:MODEL,
-# fastembed:MODEL, model2vec:MODEL, openai:BASE_URL#MODEL, or "module:attr". embedder = "wordllama"
-# What `--rerank` lets read the best candidates again. reranker = "cross-encoder"
+# fastembed:MODEL, model2vec:MODEL, openai:BASE_URL#MODEL, or "module:attr".
+# embedder = "wordllama"
+# What `--rerank` lets read the best candidates again.
+# reranker = "cross-encoder"
 
 # Index the known directories of this machine as corpora of their own (listed below).
 # known = true
@@ -25,20 +27,30 @@ _HEAD = """\
 
 _EXAMPLE = """
 # A corpus of your own. Kinds: skills, agents, commands, rules, plugins, packages, sessions, files,
-# code, reports, records, mcp_tools. [corpora.notes] kind = "files" roots = ["~/notes"] pattern =
-# ["**/*.md"] exclude = ["drafts/"] strategy = { name = "Chunked", params = { chunk_size = 1200,
-# overlap = 200 } } redact = "tokens"     # leaves passwords in: samples, where it is published to
-# be read follow_links = true   # also what links lead to outside of the roots writable = true
-# # clients may write documents there, where [documents] has write = true selector = "llm"      #
-# the model of [models] chooses among its hits synopsis = true       # the model of [models] writes
-# a synopsis of each document backend = "local"     # where else it lies, if not where [index] says
+# code, reports, records, mcp_tools.
+# [corpora.notes]
+# kind = "files"
+# roots = ["~/notes"]
+# pattern = ["**/*.md"]
+# exclude = ["drafts/"]
+# strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
+# redact = "tokens"     # leaves passwords in: samples, where it is published to be read
+# follow_links = true   # also what links lead to outside of the roots
+# writable = true       # clients may write documents there, where [documents] has write = true
+# selector = "llm"      # the model of [models] chooses among its hits
+# synopsis = true       # the model of [models] writes a synopsis of each document
+# backend = "local"     # where else it lies, if not where [index] says
 # share = false         # it never lies elsewhere; sessions do only with share = true
 """
 
 _CLIENT = """
-# A client that may do less than you: known by a CURVE key, a uid, or a token in a file. [[client]]
-# name = "agent" token = "agent.token" corpora = ["skills"] levels = ["metadata", "body"] read_only
-# = true
+# A client that may do less than you: known by a CURVE key, a uid, or a token in a file.
+# [[client]]
+# name = "agent"
+# token = "agent.token"
+# corpora = ["skills"]
+# levels = ["metadata", "body"]
+# read_only = true
 """
 
 
