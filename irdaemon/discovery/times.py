@@ -1,7 +1,7 @@
 """Times: "what did we change last week" asks for the sessions of that week.
 
 Words of time narrow sessions and nothing else, and only if a text plausibly asks for sessions: it
-is short, and says that somebody did, decided or talked about something, or names a session. Words
+is short, and says that a person did, decided or talked about something, or names a session. Words
 in front of a noun belong to it ("the last week view", "october cms", "yesterday's data") and are
 not a time. English, and ISO 8601 dates.
 """

@@ -109,7 +109,7 @@ def add_prompts(
 ) -> int:
     """Make artifacts findable by prompts that people would type; return how many change.
 
-    `prompts` has, by id, prompts that somebody would type, `misses` similar prompts that mean
+    `prompts` has, by id, prompts that a person would type, `misses` similar prompts that mean
     another artifact. They replace the prompts given earlier for these ids; an empty list removes
     them. They count at once, and for ten artifacts or more as long as they help: see
     docs/prompts.md.

@@ -97,7 +97,7 @@ class UsageNotes(SessionLog[UsageStore]):
     """An engine's log of use."""
 
     def __init__(self, options: UsageOptions, clock: Callable[[], float]):
-        super().__init__(self._open_store, options.path, "use", clock)
+        super().__init__(self._open_with_key, options.path, "use", clock)
         self.options = options
         self._offers = Offers()
         self._key: DigestKey | None = None
@@ -144,7 +144,7 @@ class UsageNotes(SessionLog[UsageStore]):
         self._offers.put_back(waiting)
         return False
 
-    def _open_store(self, path: str) -> UsageStore:
+    def _open_with_key(self, path: str) -> UsageStore:
         if self._key is None:
             self._key = DigestKey(self.options.key_path)
         return UsageStore(path)

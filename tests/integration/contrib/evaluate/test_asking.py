@@ -4,13 +4,13 @@ import socket
 
 import pytest
 
+import irdaemon as ir
 from irclient.errors import QueryError, Unavailable
 from irdaemon.contrib.evaluate.generate import (
     ask_endpoint,
     find_host,
     generate_abstentions,
 )
-from irdaemon.library.evaluation import generate_cases
 from tests.support.chat import chatting
 
 
@@ -18,7 +18,9 @@ def test_a_model_is_asked_with_the_text_and_its_lines_are_queries(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     with chatting(lambda prompt: "1. fill a form\n- sign it") as (address, seen):
         ask = ask_endpoint(address)
-        cases = generate_cases({"x": ("pdf-forms", "Fills MARKED forms in a file.")}, 2, ask=ask)
+        cases = ir.eval_gen.generate_cases(
+            {"x": ("pdf-forms", "Fills MARKED forms in a file.")}, 2, ask=ask
+        )
         outside = generate_abstentions(6, ask, "THEME")
     assert [case.query for case in cases] == ["fill a form", "sign it"]
     assert [case.query for case in outside] == ["fill a form", "sign it"]

@@ -115,7 +115,7 @@ def index_stamped(zone):
     return engine.snapshot.corpora["tools"].columns
 
 
-def found(search):
+def find_by_time(search):
     """Return the documents that a search's filter lets through, by the day or moment they state."""
     columns = index_stamped(os.environ["TZ"])
     where, _ = make_filters(search, SATURDAY)
@@ -141,7 +141,7 @@ def found(search):
 def test_dates_are_days_here_and_both_are_included(zone, asked, first, last):
     within = DAYS[first - 18 : last - 17]
     moments = [clock for clock in CLOCKS if clock[:10] in within]
-    assert found(LibrarySearch("q", **asked)) == {*within, *moments}
+    assert find_by_time(LibrarySearch("q", **asked)) == {*within, *moments}
 
 
 def test_a_start_after_the_end_is_said():
